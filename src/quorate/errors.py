@@ -1,0 +1,90 @@
+"""Every error Quorate raises, and whose fault it is.
+
+::
+
+    QuorateError                     (never raised itself)
+    ├── LocalError (ValueError)      misuse by the caller: mend the call
+    │   ├── VotesError               votes of the wrong length or value
+    │   ├── LabelError               a label that is neither -1 nor +1
+    │   ├── SlotError                a slot that goes backwards or is no slot number
+    │   ├── MembersError             member names that are missing, repeated or malformed
+    │   ├── ModelError               a model that cannot vote or learn as asked
+    │   └── SnapshotError            a snapshot of another version, damaged or incomplete
+    ├── RemoteError (ValueError)     a message from elsewhere is at fault: its sender must mend it
+    │   ├── MessageError             not decodable, or its fields cannot be true
+    │   └── StrangerError            it names a learner that is not a member
+    ├── MissingExtraError (ImportError)   an optional library is not installed
+    └── CheckFailedError (AssertionError) a rule breaks the conventions `check_rule` tests
+
+A ``RemoteError`` is never a reason for the receiver to stop: whoever raised it left the state as it was.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "CheckFailedError",
+    "LabelError",
+    "LocalError",
+    "MembersError",
+    "MessageError",
+    "MissingExtraError",
+    "ModelError",
+    "QuorateError",
+    "RemoteError",
+    "SlotError",
+    "SnapshotError",
+    "StrangerError",
+    "VotesError",
+]
+
+
+class QuorateError(Exception):
+    """The common ancestor of every error of Quorate, for a caller who wants to catch them all."""
+
+
+class LocalError(QuorateError, ValueError):
+    """The caller misused Quorate; nothing was changed."""
+
+
+class VotesError(LocalError):
+    """Votes have the wrong length or shape, or hold something other than -1, 0 and +1."""
+
+
+class LabelError(LocalError):
+    """A label is neither -1 nor +1."""
+
+
+class SlotError(LocalError):
+    """A slot goes backwards, or is not an integer from 0 to 2**63 - 1."""
+
+
+class MembersError(LocalError):
+    """Member names are missing, repeated or malformed, or views name no member."""
+
+
+class ModelError(LocalError):
+    """A model cannot vote or learn as asked."""
+
+
+class SnapshotError(LocalError):
+    """A snapshot is of another version, incomplete or damaged."""
+
+
+class RemoteError(QuorateError, ValueError):
+    """Something that came from another learner is at fault; nothing was changed."""
+
+
+class MessageError(RemoteError):
+    """A message cannot be decoded, or its fields cannot be true."""
+
+
+class StrangerError(RemoteError):
+    """A message names a learner that is not a member of the ensemble."""
+
+
+class MissingExtraError(QuorateError, ImportError):
+    """An optional library is not installed; the message names the extra that brings it."""
+
+
+class CheckFailedError(QuorateError, AssertionError):
+    """A rule breaks one of the conventions that `quorate.rules.check_rule` tests."""

@@ -1,0 +1,7 @@
+"""The sans-IO learner: events in, events out."""
+
+from quorate.learner.counters import Counters
+from quorate.learner.learner import Learner
+from quorate.learner.life import LIFE, Input, State
+
+__all__ = ["LIFE", "Counters", "Input", "Learner", "State"]

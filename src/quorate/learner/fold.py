@@ -1,0 +1,187 @@
+"""The fold: the state a learner keeps, and what each line of the table of life does to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quorate.events import Decision, Join, Leave
+from quorate.learner.counters import Counters
+from quorate.learner.life import LIFE, Input, State
+from quorate.learner.membership import Membership
+from quorate.learner.slots import CLOSED, DECIDED_PLUS, LABEL_BITS, SYNCHRONOUS, Slots
+from quorate.rules import Rule
+
+__all__ = ["Fold"]
+
+
+class Fold:
+    """A learner's state, changed only by checked inputs.
+
+    Parameters
+    ----------
+    membership
+        Who votes.
+    rule
+        How votes become a decision.
+    horizon
+        How many later slots may be closed before a closed slot is given up.
+    open_slots_max
+        How many slots may be open at once.
+
+    Examples
+    --------
+    >>> from quorate.rules import PWM
+    >>> fold = Fold(Membership(["a"]), PWM(1), horizon=0, open_slots_max=1)
+    >>> fold.step(5, Input.VOTE, (0, 1)), fold.state(5)
+    (True, <State.OPEN: 'votes are gathered'>)
+    """
+
+    def __init__(self, membership: Membership, rule: Rule, horizon: int, open_slots_max: int) -> None:
+        self.membership = membership
+        self.rule = rule
+        self.horizon = horizon
+        self.open_slots_max = open_slots_max
+        self.slots = Slots(len(membership.members))
+        self.n_closed = 0  # of the slots kept, how many are closed
+        self.last_closed = -1
+        self.counters = Counters()
+
+    def state(self, slot: int) -> State:
+        """Where a slot is in its life."""
+        return self._state(slot, self.slots.find(slot))
+
+    def _state(self, slot: int, at: int | None) -> State:
+        if at is None:
+            return State.PAST if slot <= self.last_closed else State.UNSEEN
+        mark = self.slots.marks[at]
+        if not mark & CLOSED:
+            return State.OPEN
+        return State.LABELLED if mark & LABEL_BITS else State.CLOSED
+
+    def votes_so_far(self, slot: int) -> tuple[int, ...]:
+        """The votes of a slot, 0 for who has not voted."""
+        at = self.slots.find(slot)
+        return (0,) * len(self.membership.members) if at is None else self.slots.votes(at)
+
+    def change(self, change: Join | Leave) -> bool:
+        """Make a change of membership, unless it was made."""
+        if not self.membership.is_new(change):
+            self.counters.duplicate_changes += 1
+            return False
+        if isinstance(change, Join):
+            self.rule.join()
+            self.slots.add_member()
+        else:
+            place = self.membership.place_of[change.learner]
+            self.rule.leave(place)
+            self.slots.remove_member(place)
+        self.membership.apply(change)
+        return True
+
+    def step(self, slot: int, happening: Input, value: Any) -> bool:
+        """Let something happen to a slot, as the table of life says; True when it counted."""
+        at = self.slots.find(slot)
+        _, action = LIFE[self._state(slot, at)][happening]
+        acted: bool = getattr(self, action)(slot, at, value)
+        return acted
+
+    def _open_and_record(self, slot: int, at: int | None, vote: tuple[int, int]) -> bool:
+        if len(self.slots) - self.n_closed >= self.open_slots_max:
+            self.counters.overflowed_slots += 1
+            last = len(self.slots.numbers) - 1
+            if slot > self.slots.numbers[last]:
+                return False
+            self.slots.delete(last, last + 1)
+        return self._record(slot, self.slots.insert(slot), vote)
+
+    def _record(self, slot: int, at: int, vote: tuple[int, int]) -> bool:
+        place, value = vote
+        first = self.slots.vote(at, place)
+        if first == 0:
+            self.slots.set_vote(at, place, value)
+        elif first == value:
+            self.counters.duplicate_votes += 1
+        else:
+            self.counters.conflicting_votes += 1
+        return first == 0
+
+    def _hold_label(self, slot: int, at: int, label: int) -> bool:
+        if self.slots.label(at):
+            return self._compare_label(slot, at, label)
+        self.slots.set_label(at, label)
+        return True
+
+    def _open_and_close(self, slot: int, at: int | None, decision: Decision) -> bool:
+        return self._close(slot, self.slots.insert(slot), decision)
+
+    def _close(self, slot: int, at: int, decision: Decision) -> bool:
+        slots = self.slots
+        passed_over = slots.first + self.n_closed
+        if at > passed_over:
+            self.counters.skipped_slots += at - passed_over
+            slots.delete(passed_over, at)
+            at = passed_over
+        held = slots.label(at)
+        slots.set_votes(at, self.membership.as_of_now(decision))
+        slots.marks[at] = (
+            CLOSED | (SYNCHRONOUS if 0 not in decision.votes else 0) | (DECIDED_PLUS if decision.value == 1 else 0)
+        )
+        self.n_closed += 1
+        self.last_closed = slot
+        self.counters.decisions += 1
+        if held:
+            self._learn(slot, at, held)
+        if self.n_closed > self.horizon + 1:
+            self.step(slots.numbers[slots.first], Input.HORIZON, None)
+        return True
+
+    def _learn(self, slot: int, at: int, label: int) -> bool:
+        slots = self.slots
+        votes = slots.votes(at)
+        mark = slots.marks[at]
+        synchronous = bool(mark & SYNCHRONOUS)
+        if synchronous == (0 not in votes):
+            changed = self.rule.update(votes, label)
+        else:
+            changed = self.rule.update(votes, label, synchronous=synchronous)
+        slots.set_label(at, label)
+        self.counters.labels += 1
+        self.counters.updates += changed
+        self.counters.mistakes += label != (1 if mark & DECIDED_PLUS else -1)
+        return True
+
+    def _expire(self, slot: int, at: int, _: None) -> bool:
+        self.counters.expired_slots += 1
+        return self._forget(slot, at, _)
+
+    def _forget(self, slot: int, at: int, _: None) -> bool:
+        self.slots.drop_first()
+        self.n_closed -= 1
+        return True
+
+    def _count_late_vote(self, slot: int, at: int | None, vote: tuple[int, int]) -> bool:
+        self.counters.late_votes += 1
+        return False
+
+    def _count_unknown_label(self, slot: int, at: int | None, label: int) -> bool:
+        self.counters.unknown_labels += 1
+        return False
+
+    def _compare_label(self, slot: int, at: int, label: int) -> bool:
+        if self.slots.label(at) == label:
+            self.counters.duplicate_labels += 1
+        else:
+            self.counters.conflicting_labels += 1
+        return False
+
+    def _compare_decision(self, slot: int, at: int, decision: Decision) -> bool:
+        value = 1 if self.slots.marks[at] & DECIDED_PLUS else -1
+        if decision.value == value and self.membership.as_of_now(decision) == self.slots.votes(at):
+            self.counters.duplicate_decisions += 1
+        else:
+            self.counters.conflicting_decisions += 1
+        return False
+
+    def _count_duplicate_decision(self, slot: int, at: int | None, decision: Decision) -> bool:
+        self.counters.duplicate_decisions += 1
+        return False

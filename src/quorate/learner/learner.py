@@ -1,0 +1,269 @@
+"""The learner: events in, decisions out. No clock, no random numbers, no files, no sockets."""
+
+from __future__ import annotations
+
+import copy
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from quorate.errors import LocalError, MembersError, MessageError, SlotError
+from quorate.events import SLOT_MAX, Decision, Event, Join, Label, Leave, Vote, Votes, fault_of
+from quorate.learner.counters import Counters
+from quorate.learner.fold import Fold
+from quorate.learner.life import Input, State
+from quorate.learner.membership import Membership, checked_name
+from quorate.learner.slots import LABEL_BITS
+from quorate.rules import ExtendedPWM, Rule
+
+__all__ = ["Learner"]
+
+
+class Learner:
+    """A member of the ensemble: gathers votes, decides, and learns from labels whenever they come.
+
+    What happens to a slot, and what each event does to it, is the table in `quorate.learner.life`. An event that
+    raises changes nothing: a `RemoteError` says that its sender is at fault, a `LocalError` that the caller is.
+
+    Parameters
+    ----------
+    name
+        Its name. It need not be a member: an onlooker decides from the votes of others.
+    members
+        The names of those who vote, in the order of the rule's weights.
+    rule
+        How votes become a decision. Default: `ExtendedPWM` for these members.
+    horizon
+        How many later slots may be closed before a slot whose label has not come is given up.
+    open_slots_max
+        How many slots may be open at once. Default: the horizon, but at least 1,024. Votes for more are refused, the
+        highest slots first, and counted.
+
+    Attributes
+    ----------
+    counters
+        What happened so far, as a copy.
+
+    Examples
+    --------
+    >>> from quorate import PWM, Label, Learner, Vote
+    >>> learner = Learner("paris", members=["paris", "tokyo"], rule=PWM(2), horizon=100)
+    >>> for slot in (1, 2):
+    ...     _ = learner.receive(Vote(slot, "paris", 1)), learner.receive(Vote(slot, "tokyo", -1))
+    ...     print(learner.close(slot))
+    Decision(slot=1, learner='paris', value=1, votes=(1, -1))
+    Decision(slot=2, learner='paris', value=1, votes=(1, -1))
+    >>> learner.receive(Label(2, -1)), learner.receive(Label(1, -1)), learner.receive(Label(9, 1))
+    (True, True, False)
+    >>> learner.rule.weights
+    [-1, -1, 1]
+    >>> learner.counters.mistakes, learner.counters.updates, learner.counters.unknown_labels
+    (2, 1, 1)
+    """
+
+    def __init__(
+        self,
+        name: str,
+        members: Sequence[str],
+        rule: Rule | None = None,
+        horizon: int = 1000,
+        open_slots_max: int | None = None,
+    ) -> None:
+        self._name = checked_name(name)
+        membership = Membership(members)
+        n_learners = len(membership.members)
+        if rule is None:
+            rule = ExtendedPWM(n_learners)
+        if rule.n_learners != n_learners:
+            raise MembersError(f"the rule is for {rule.n_learners} learners, but {n_learners} members were given")
+        _check_limit("horizon", horizon, least=0)
+        if open_slots_max is None:
+            open_slots_max = max(horizon, 1024)
+        _check_limit("open_slots_max", open_slots_max, least=1)
+        self._fold = Fold(membership, rule, horizon, open_slots_max)
+
+    # What it is, and how it stands
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._name
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Who votes, in the order of the rule's weights."""
+        return self._fold.membership.members
+
+    @property
+    def epoch(self) -> int:
+        """How many changes of membership it has seen."""
+        return self._fold.membership.epoch
+
+    @property
+    def rule(self) -> Rule:
+        """The rule, as it has learned so far."""
+        return self._fold.rule
+
+    @property
+    def horizon(self) -> int:
+        """How many later slots may be closed before an unlabelled slot is given up."""
+        return self._fold.horizon
+
+    @property
+    def open_slots_max(self) -> int:
+        """How many slots may be open at once."""
+        return self._fold.open_slots_max
+
+    @property
+    def counters(self) -> Counters:
+        """What happened so far, as a copy."""
+        return copy.copy(self._fold.counters)
+
+    @property
+    def last_closed(self) -> int | None:
+        """The slot that was closed last, if any was."""
+        return None if self._fold.last_closed < 0 else self._fold.last_closed
+
+    @property
+    def open_slots(self) -> list[int]:
+        """The slots that votes are gathered for, in growing order."""
+        return self._fold.slots.numbers[self._fold.slots.first + self._fold.n_closed :].tolist()
+
+    @property
+    def pending_slots(self) -> list[int]:
+        """The closed slots whose labels are awaited, in growing order."""
+        slots, first = self._fold.slots, self._fold.slots.first
+        return [
+            slots.numbers[at] for at in range(first, first + self._fold.n_closed) if not slots.marks[at] & LABEL_BITS
+        ]
+
+    def missing(self, slot: int) -> tuple[str, ...]:
+        """Which members have not voted for an open slot: it can be closed when this is empty."""
+        votes = self._fold.votes_so_far(_checked_slot(slot))
+        return tuple(member for member, vote in zip(self.members, votes, strict=True) if not vote)
+
+    def state_of(self, slot: int) -> State:
+        """Where a slot is in its life."""
+        return self._fold.state(_checked_slot(slot))
+
+    # Events in
+
+    def receive(self, event: Event) -> bool:
+        """Take in a vote, votes, a label, a decision of its own, or a change of membership.
+
+        Events may come in any order and any number of times.
+
+        Returns
+        -------
+        bool
+            True when the event counted; False when it was ignored (the counters tell why).
+
+        Raises
+        ------
+        RemoteError
+            The event cannot be true, or names a stranger. Nothing was changed; go on.
+        """
+        match event:
+            case Vote():
+                place = self._fold.membership.place_of.get(event.learner)
+                if (
+                    place is None
+                    or event.value not in (-1, 1)
+                    or type(event.slot) is not int
+                    or not 0 <= event.slot <= SLOT_MAX
+                ):
+                    self._check(event)
+                    place = self._fold.membership.place(event.learner, "vote")
+                return self._fold.step(event.slot, Input.VOTE, (place, event.value))
+            case Label():
+                self._check(event)
+                return event.learner in (None, self._name) and self._fold.step(event.slot, Input.LABEL, event.value)
+            case Votes():
+                self._check(event)
+                place = self._fold.membership.place(event.learner, "batch of votes")
+                counted = [self._fold.step(vote.slot, Input.VOTE, (place, vote.value)) for vote in event]
+                return any(counted)
+            case Decision():
+                self._check(event)
+                if event.learner != self._name:
+                    return False
+                self._fold.membership.check(event)
+                return self._fold.step(event.slot, Input.CLOSE, event)
+            case Join() | Leave():
+                self._check(event)
+                return self._fold.change(event)
+        raise LocalError(f"receive takes events of quorate, not {type(event).__name__}")
+
+    def decide(self, slot: int) -> Decision:
+        """Give the decision on a slot from the votes so far, changing nothing.
+
+        A runtime that records its decisions in a log uses this, and `receive` on what it reads back there.
+        """
+        slot = _checked_slot(slot)
+        if slot <= self._fold.last_closed:
+            raise SlotError(
+                f"slot {slot} cannot be closed: slot {self._fold.last_closed} was closed before, and slots only grow"
+            )
+        votes = self._fold.votes_so_far(slot)
+        return Decision(slot, self._name, int(self._fold.rule.predict(votes)), votes, self.epoch)
+
+    def close(self, slot: int) -> Decision:
+        """Close a slot: no more votes, and here is the decision.
+
+        Parameters
+        ----------
+        slot
+            A slot after the last one closed. Open slots before it are passed over for ever.
+
+        Raises
+        ------
+        SlotError
+            The slot is not after the last one closed.
+        """
+        decision = self.decide(slot)
+        self._fold.step(decision.slot, Input.CLOSE, decision)
+        return decision
+
+    def snapshot(self) -> dict[str, Any]:
+        """Give the whole state, the rule's included, as a JSON-able dict.
+
+        >>> Learner("a", ["a"]).snapshot()["schema"]
+        1
+        """
+        from quorate.learner.snapshot import snapshot
+
+        return snapshot(self)
+
+    @classmethod
+    def restore(cls, snapshot: dict[str, Any], rule: type[Rule] | None = None) -> Learner:
+        """Make a learner from its snapshot, to go on exactly where it stood.
+
+        Parameters
+        ----------
+        snapshot
+            What `snapshot` gave.
+        rule
+            The class of the rule, where it is not one of this package.
+        """
+        from quorate.learner.snapshot import restore
+
+        return restore(snapshot, rule)
+
+    def _check(self, event: Event) -> None:
+        if reason := fault_of(event):
+            raise MessageError(f"bad {type(event).__name__.lower()}: {reason}")
+
+
+def _check_limit(name: str, limit: object, least: int) -> None:
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < least:
+        raise LocalError(f"{name} is {limit!r}; it must be an integer of at least {least}")
+
+
+def _checked_slot(slot: object) -> int:
+    try:
+        number = operator.index(slot)  # type: ignore[arg-type]
+    except TypeError:
+        number = -1
+    if isinstance(slot, bool) or not 0 <= number <= SLOT_MAX:
+        raise SlotError(f"{slot!r} is no slot; a slot is an integer from 0 to {SLOT_MAX}")
+    return number

@@ -1,0 +1,127 @@
+"""A learner as a JSON document, and back."""
+
+from __future__ import annotations
+
+from array import array
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+
+from quorate.errors import LocalError, SnapshotError
+from quorate.events import SLOT_MAX
+from quorate.learner.counters import Counters
+from quorate.learner.fold import Fold
+from quorate.learner.learner import Learner
+from quorate.learner.membership import Membership
+from quorate.learner.slots import CLOSED, DECIDED_PLUS, LABEL_BITS, SYNCHRONOUS, Slots
+from quorate.packing import is_packed
+from quorate.rules import Rule, rule_named
+from quorate.rules.base import read_versioned
+
+__all__ = ["restore", "snapshot"]
+
+
+class _SlotsState(msgspec.Struct):
+    numbers: list[int]
+    marks: bytes
+    votes: bytes
+
+
+class _LearnerState(msgspec.Struct):
+    name: str
+    members: list[str]
+    epoch: int
+    former: dict[str, list[str]]
+    horizon: int
+    open_slots_max: int
+    last_closed: int | None
+    slots: _SlotsState
+    counters: Counters
+    rule: dict[str, Any]
+    schema: int = 1
+
+
+def snapshot(learner: Learner) -> dict[str, Any]:
+    """Give the whole state of a learner, its rule's included."""
+    slots, membership = learner._fold.slots, learner._fold.membership
+    state = _LearnerState(
+        name=learner.name,
+        members=list(membership.members),
+        epoch=membership.epoch,
+        former={str(epoch): list(members) for epoch, members in membership.former.items()},
+        horizon=learner.horizon,
+        open_slots_max=learner.open_slots_max,
+        last_closed=learner.last_closed,
+        slots=_SlotsState(
+            numbers=slots.numbers[slots.first :].tolist(),
+            marks=bytes(slots.marks[slots.first :]),
+            votes=bytes(slots.rows[slots.first * slots.width :]),
+        ),
+        counters=learner.counters,
+        rule=learner.rule.snapshot(),
+    )
+    document: dict[str, Any] = msgspec.to_builtins(state)
+    return document
+
+
+def restore(document: dict[str, Any], rule: type[Rule] | None = None) -> Learner:
+    """Make a learner from its snapshot; refuse one that no learner could have written."""
+    state = read_versioned(document, _LearnerState, "snapshot")
+    if rule is None:
+        if "rule" not in state.rule:
+            raise SnapshotError("the snapshot cannot be restored: its rule has no field 'rule'")
+        try:
+            rule = rule_named(state.rule["rule"])
+        except LocalError as error:
+            raise SnapshotError(f"{error}; for a rule of your own, give its class: restore(..., rule=...)") from None
+    try:
+        learner = Learner(state.name, state.members, rule.restore(state.rule), state.horizon, state.open_slots_max)
+        former = {int(epoch): tuple(members) for epoch, members in state.former.items()}
+    except SnapshotError:
+        raise
+    except ValueError as error:
+        raise SnapshotError(f"the snapshot cannot be restored: {error}") from None
+    fold = learner._fold
+    fold.membership = Membership(state.members, state.epoch, former)
+    fold.slots = _restored_slots(state)
+    fold.n_closed = sum(1 for mark in state.slots.marks if mark & CLOSED)
+    fold.last_closed = -1 if state.last_closed is None else state.last_closed
+    fold.counters = state.counters
+    _check_limits(fold)
+    return learner
+
+
+def _restored_slots(state: _LearnerState) -> Slots:
+    kept = Slots(len(state.members))
+    numbers, marks, votes, width = state.slots.numbers, state.slots.marks, state.slots.votes, kept.width
+    _require(len(marks) == len(numbers), "slots.marks", "there is not one mark a slot")
+    _require(len(votes) == len(numbers) * width, "slots.votes", "there is not one row of votes a slot")
+    _require(all(0 <= number <= SLOT_MAX for number in numbers), "slots.numbers", "a number is no slot")
+    _require(
+        all(one < two for one, two in pairwise(numbers)),
+        "slots.numbers",
+        "slots do not grow",
+    )
+    known = LABEL_BITS | CLOSED | SYNCHRONOUS | DECIDED_PLUS
+    last_closed = -1 if state.last_closed is None else state.last_closed
+    for at, (number, mark) in enumerate(zip(numbers, marks, strict=True)):
+        _require(not mark & ~known and mark & LABEL_BITS != 3, "slots.marks", f"slot {number} has mark {mark}")
+        _require(bool(mark & CLOSED) == (number <= last_closed), "last_closed", f"slot {number} contradicts it")
+        row = votes[at * width : (at + 1) * width]
+        _require(is_packed(row, kept.n_learners), "slots.votes", f"the row of slot {number} holds no votes")
+    kept.numbers = array("q", numbers)
+    kept.marks = bytearray(marks)
+    kept.rows = bytearray(votes)
+    return kept
+
+
+def _check_limits(fold: Fold) -> None:
+    n_open = len(fold.slots) - fold.n_closed
+    _require(fold.n_closed <= fold.horizon + 1, "slots", "more slots are closed than the horizon keeps")
+    _require(n_open <= fold.open_slots_max, "slots", "more slots are open than open_slots_max")
+
+
+def _require(holds: bool, field: str, what: str) -> None:
+    if not holds:
+        raise SnapshotError(f"the snapshot is damaged: {what} (field {field!r})")

@@ -1,0 +1,69 @@
+"""Votes packed two bits each, on the wire and in a learner's memory.
+
+An abstention is ``00``, a vote of +1 is ``01``, a vote of -1 is ``10``; ``11`` is no vote and refused. The
+first vote sits in the lowest bits of the first byte, and unused bits of the last byte are zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = ["CODE_OF", "VALUE_OF", "bytes_needed", "is_packed", "pack", "unpack"]
+
+#: The two bits of each vote.
+CODE_OF = {0: 0b00, 1: 0b01, -1: 0b10}
+#: The vote of each pair of bits.
+VALUE_OF = (0, 1, -1)
+
+_FOUR_OF: list[tuple[int, int, int, int] | None] = []
+for _byte in range(256):
+    _codes = [_byte >> shift & 3 for shift in (0, 2, 4, 6)]
+    _FOUR_OF.append(
+        None if 3 in _codes else (VALUE_OF[_codes[0]], VALUE_OF[_codes[1]], VALUE_OF[_codes[2]], VALUE_OF[_codes[3]])
+    )
+
+
+def bytes_needed(count: int) -> int:
+    """How many bytes `count` packed votes take.
+
+    >>> bytes_needed(16)
+    4
+    """
+    return (count + 3) // 4
+
+
+def pack(votes: Iterable[int]) -> bytes:
+    """Pack votes of -1, 0 and +1, two bits each.
+
+    >>> pack([1, -1, 0, 1, -1]).hex()
+    '4902'
+    """
+    packed = 0
+    count = 0
+    for count, vote in enumerate(votes, 1):  # the count is wanted after the loop
+        packed |= CODE_OF[vote] << 2 * (count - 1)
+    return packed.to_bytes(bytes_needed(count), "little")
+
+
+def unpack(packed: bytes | bytearray, count: int) -> tuple[int, ...]:
+    """Give the `count` votes that `pack` packed.
+
+    >>> unpack(bytes.fromhex("4902"), 5)
+    (1, -1, 0, 1, -1)
+    """
+    votes: list[int] = []
+    for byte in packed:
+        votes += _FOUR_OF[byte]  # type: ignore[arg-type]  # is_packed was asked before
+    return tuple(votes[:count])
+
+
+def is_packed(packed: bytes | bytearray, count: int) -> bool:
+    r"""Whether these bytes are what `pack` makes of some `count` votes.
+
+    >>> is_packed(b"\x49\x02", 5), is_packed(b"\x49\x02", 9), is_packed(b"\x03", 4)
+    (True, False, False)
+    """
+    if len(packed) != bytes_needed(count) or any(_FOUR_OF[byte] is None for byte in packed):
+        return False
+    used_bits = 2 * (count % 4)
+    return used_bits == 0 or packed[-1] >> used_bits == 0

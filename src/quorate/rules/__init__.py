@@ -1,0 +1,52 @@
+"""Rules: how votes become a decision, and how labels change that. One rule a file.
+
+>>> from quorate.rules import rule_named
+>>> rule_named("PWM")(3).weights
+[0, 0, 0, 0]
+"""
+
+from __future__ import annotations
+
+import difflib
+
+from quorate.errors import LocalError
+from quorate.rules.average_majority import AverageMajority
+from quorate.rules.base import BaseRule, Rule
+from quorate.rules.baselines import MajorityClass, PreviousLabel
+from quorate.rules.checks import check_rule, yield_checks
+from quorate.rules.extended_pwm import ExtendedPWM
+from quorate.rules.pwm import PWM
+
+__all__ = [
+    "PWM",
+    "RULES",
+    "AverageMajority",
+    "BaseRule",
+    "ExtendedPWM",
+    "MajorityClass",
+    "PreviousLabel",
+    "Rule",
+    "check_rule",
+    "rule_named",
+    "yield_checks",
+]
+
+#: Every rule of the package, by name.
+RULES: dict[str, type[BaseRule]] = {
+    rule.__name__: rule for rule in (PWM, ExtendedPWM, AverageMajority, PreviousLabel, MajorityClass)
+}
+
+
+def rule_named(name: str) -> type[BaseRule]:
+    """Find a rule of the package by its name.
+
+    >>> rule_named("ExtendedPMW")
+    Traceback (most recent call last):
+    ...
+    quorate.errors.LocalError: no rule is named 'ExtendedPMW'; did you mean 'ExtendedPWM'?
+    """
+    if isinstance(name, str) and name in RULES:
+        return RULES[name]
+    near = difflib.get_close_matches(str(name), RULES, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(RULES)}"
+    raise LocalError(f"no rule is named {name!r}; {hint}")

@@ -1,0 +1,176 @@
+"""What a rule accepts: votes, labels and matrices of them, checked, with errors that name value and place."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from quorate.errors import LabelError, LocalError, VotesError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["as_count", "as_label", "as_labels", "as_matrix", "as_place", "as_votes"]
+
+_VOTE_VALUES = frozenset((-1, 0, 1))
+_ONLY_INTS = frozenset((int,))
+
+
+def as_count(n_learners: object) -> int:
+    """Check a number of learners.
+
+    >>> as_count(0)
+    Traceback (most recent call last):
+    ...
+    quorate.errors.LocalError: n_learners is 0; an ensemble has at least 1 learner
+    """
+    try:
+        count = operator.index(n_learners)  # type: ignore[arg-type]
+    except TypeError:
+        raise LocalError(f"n_learners is {n_learners!r}; it must be an integer") from None
+    if count < 1 or isinstance(n_learners, bool):
+        raise LocalError(f"n_learners is {n_learners!r}; an ensemble has at least 1 learner")
+    return count
+
+
+def as_place(place: object, n_learners: int) -> int:
+    """Check the place of a learner, counted from 0.
+
+    >>> as_place(3, n_learners=3)
+    Traceback (most recent call last):
+    ...
+    quorate.errors.LocalError: place is 3; the learners have places 0 to 2
+    """
+    if isinstance(place, int) and not isinstance(place, bool) and 0 <= place < n_learners:
+        return place
+    raise LocalError(f"place is {place!r}; the learners have places 0 to {n_learners - 1}")
+
+
+def as_votes(votes: Sequence[int], n_learners: int) -> tuple[int, ...]:
+    """Check the votes of one slot; booleans count as -1 and +1.
+
+    >>> as_votes([True, False, 0], 3)
+    (1, -1, 0)
+    >>> as_votes([1, -1], 3)
+    Traceback (most recent call last):
+    ...
+    quorate.errors.VotesError: 2 votes were given for 3 learners; give one a learner, 0 for an abstention
+    """
+    try:
+        checked = tuple(votes.tolist() if hasattr(votes, "tolist") else votes)
+    except TypeError:
+        raise VotesError(f"votes is {votes!r}; give a sequence of -1, 0 and +1, one a learner") from None
+    if len(checked) != n_learners:
+        raise VotesError(
+            f"{len(checked)} votes were given for {n_learners} learners; give one a learner, 0 for an abstention"
+        )
+    if _ONLY_INTS.issuperset(map(type, checked)) and _VOTE_VALUES.issuperset(checked):
+        return checked
+    return tuple(_as_vote(vote, place) for place, vote in enumerate(checked))
+
+
+def _as_vote(vote: Any, place: int) -> int:
+    vote = _plain(vote)
+    if isinstance(vote, bool):
+        return 1 if vote else -1
+    if isinstance(vote, (int, float)) and vote in _VOTE_VALUES:
+        return int(vote)
+    raise VotesError(f"votes[{place}] is {vote!r}; votes are -1, 0 or +1")
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") and getattr(value, "shape", None) == () else value
+
+
+def as_label(label: object) -> int:
+    """Check one label; booleans count as -1 and +1.
+
+    >>> as_label(0)
+    Traceback (most recent call last):
+    ...
+    quorate.errors.LabelError: label is 0; a label is -1 or +1
+    """
+    label = _plain(label)
+    if isinstance(label, bool):
+        return 1 if label else -1
+    if isinstance(label, (int, float)) and label in (-1, 1):
+        return int(label)
+    raise LabelError(f"label is {label!r}; a label is -1 or +1")
+
+
+def as_matrix(votes: ArrayLike, n_learners: int) -> NDArray[np.int8]:
+    """Check a matrix of votes, one row a slot and one column a learner, and give it as int8.
+
+    >>> as_matrix([[1, 0.5]], 2)
+    Traceback (most recent call last):
+    ...
+    quorate.errors.VotesError: votes[0, 1] is 0.5; votes are -1, 0 or +1
+    """
+    import numpy as np
+
+    matrix = _as_array(votes, "votes", VotesError)
+    if matrix.ndim == 1 and matrix.size == 0:
+        matrix = matrix.reshape(0, n_learners)
+    if matrix.ndim != 2 or matrix.shape[1] != n_learners:
+        raise VotesError(f"votes has shape {matrix.shape}; it must be (N, {n_learners}), one column a learner")
+    signed = _as_signs(matrix, zero=True)
+    if signed is None:
+        row, column = np.argwhere(~np.isin(matrix, (-1, 0, 1)))[0].tolist()
+        raise VotesError(f"votes[{row}, {column}] is {_shown(matrix[row, column])}; votes are -1, 0 or +1")
+    return signed
+
+
+def as_labels(labels: ArrayLike, n_slots: int) -> NDArray[np.int8]:
+    """Check the labels of a run and give them as int8.
+
+    >>> as_labels([1, 0, -1], 3)
+    Traceback (most recent call last):
+    ...
+    quorate.errors.LabelError: labels[1] is 0; a label is -1 or +1
+    """
+    import numpy as np
+
+    array = _as_array(labels, "labels", LabelError)
+    if array.shape != (n_slots,):
+        raise LabelError(f"labels has shape {array.shape}; votes has {n_slots} rows, so it must be ({n_slots},)")
+    signed = _as_signs(array, zero=False)
+    if signed is None:
+        place = int(np.flatnonzero(~np.isin(array, (-1, 1)))[0])
+        raise LabelError(f"labels[{place}] is {_shown(array[place])}; a label is -1 or +1")
+    return signed
+
+
+def _as_array(values: ArrayLike, name: str, error: type[LocalError]) -> NDArray[Any]:
+    import numpy as np
+
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError) as reason:
+        raise error(f"{name} is not a rectangular array: {reason}") from None
+    if array.dtype.kind not in "biuf" and array.size:
+        raise error(f"{name} holds {array.dtype} values; it must hold integers or booleans")
+    return array
+
+
+def _as_signs(array: NDArray[Any], *, zero: bool) -> NDArray[np.int8] | None:
+    """Give the array as C-ordered int8, or None where a value is not a vote (or label)."""
+    import numpy as np
+
+    if array.dtype == np.bool_:
+        return np.where(array, np.int8(1), np.int8(-1))
+    if array.size and not (array.min() >= -1 and array.max() <= 1):  # not: a NaN compares false
+        return None
+    signed = np.ascontiguousarray(array, dtype=np.int8)
+    if array.dtype.kind == "f" and not np.array_equal(signed, array):
+        return None
+    if not zero and not signed.all():
+        return None
+    return signed
+
+
+def _shown(value: Any) -> str:
+    plain = _plain(value)
+    return "nan" if isinstance(plain, float) and math.isnan(plain) else repr(plain)

@@ -1,0 +1,130 @@
+"""Perceptron Weighted Majority: the paper's Algorithm 1."""
+
+from __future__ import annotations
+
+from operator import mul
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from quorate.errors import SnapshotError
+from quorate.rules.base import BaseRule, read_state
+from quorate.rules.shares import share_of
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["PWM"]
+
+
+class PWM(BaseRule):
+    r"""Additive weights, changed only by mistakes.
+
+    With the votes :math:`s = (1, s_1, \ldots, s_K)`, the first that of a virtual learner that always votes +1,
+
+    .. math:: \hat y = \operatorname{sgn}(w \cdot s), \qquad w \leftarrow w + y s \;\text{ if }\; \hat y \neq y
+
+    with :math:`\operatorname{sgn}(0) = +1` (equations 1 and 2 of [^1]). Weights are integers, start at 0 and may
+    become negative: a learner that is always wrong is as useful as one that is always right. An abstainer (0)
+    neither counts nor changes.
+
+    Parameters
+    ----------
+    n_learners
+        How many learners vote.
+    bias
+        Whether the virtual learner exists.
+
+    Examples
+    --------
+    >>> rule = PWM(2)
+    >>> rule.predict([-1, 1])          # a tie predicts +1
+    1
+    >>> rule.update([-1, 1], -1), rule.weights
+    (True, [-1, 1, -1])
+    >>> rule.predict([-1, 1]), rule.predict([1, -1])
+    (-1, 1)
+    >>> PWM(2).run([[-1, 1], [-1, 1], [1, -1]], [-1, -1, 1]).tolist()
+    [1, -1, 1]
+
+    References
+    ----------
+    [^1]: Canzian, Zhang, van der Schaar, "Ensemble of Distributed Learners for Online Classification of Dynamic
+    Data Streams".
+    """
+
+    def __init__(self, n_learners: int, bias: bool = True) -> None:
+        super().__init__(n_learners)
+        self.bias = bool(bias)
+        self._bias_weight = 0
+        self._weights = [0] * self.n_learners
+
+    @property
+    def weights(self) -> list[int]:
+        """A copy of the weights, the bias first (0 for ever without one), then one a learner."""
+        return [self._bias_weight, *self._weights]
+
+    def share(self, votes: tuple[int, ...]) -> float:
+        """The part of the weight that stands behind +1, from 0 to 1; 1/2 where nobody has any."""
+        return share_of(self.weights, votes)
+
+    def _predict(self, votes: tuple[int, ...]) -> int:
+        return 1 if self._bias_weight + sum(map(mul, self._weights, votes)) >= 0 else -1
+
+    def _update(self, votes: tuple[int, ...], label: int, synchronous: bool) -> bool:
+        if self._predict(votes) == label:
+            return False
+        if self.bias:
+            self._bias_weight += label
+        self._weights = [weight + label * vote for weight, vote in zip(self._weights, votes, strict=True)]
+        return True
+
+    def _run(self, votes: NDArray[np.int8], labels: NDArray[np.int8]) -> NDArray[np.int8]:
+        from quorate.rules import kernels
+
+        if not kernels.fits([self.weights], len(votes)):
+            return super()._run(votes, labels)
+        decisions, (weights,) = kernels.run_pwm(votes, labels, [self.weights], self.bias)
+        self._bias_weight, *self._weights = weights
+        return decisions
+
+    def _join(self) -> None:
+        self._weights.append(0)
+
+    def _leave(self, place: int) -> None:
+        del self._weights[place]
+
+    def snapshot(self) -> dict[str, Any]:
+        """Give the whole state as a JSON-able dict.
+
+        >>> PWM(2, bias=False).snapshot()
+        {'rule': 'PWM', 'bias': False, 'weights': [0, 0, 0], 'schema': 1}
+        """
+        return {"rule": type(self).__name__, "bias": self.bias, "weights": self.weights, "schema": 1}
+
+    @classmethod
+    def restore(cls, snapshot: dict[str, Any]) -> Self:
+        """Make a rule from its snapshot."""
+        state = read_state(snapshot, _State, cls)
+        check_weights("weights", state.weights, state.bias)
+        rule = cls(len(state.weights) - 1, bias=state.bias)
+        rule._bias_weight, *rule._weights = state.weights
+        return rule
+
+
+class _State(msgspec.Struct):
+    rule: str
+    bias: bool
+    weights: list[int]
+    schema: int = 1
+
+
+def check_weights(field: str, weights: list[int], bias: bool) -> None:
+    """Refuse restored weights that no run could have led to."""
+    if len(weights) < 2:
+        raise SnapshotError(f"snapshot field {field!r} has {len(weights)} weights; a bias and a learner make 2")
+    if not bias and weights[0] != 0:
+        raise SnapshotError(f"snapshot field {field!r} has a bias weight of {weights[0]} though bias is off")
