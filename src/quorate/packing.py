@@ -15,12 +15,11 @@ CODE_OF = {0: 0b00, 1: 0b01, -1: 0b10}
 #: The vote of each pair of bits.
 VALUE_OF = (0, 1, -1)
 
-_FOUR_OF: list[tuple[int, int, int, int] | None] = []
-for _byte in range(256):
-    _codes = [_byte >> shift & 3 for shift in (0, 2, 4, 6)]
-    _FOUR_OF.append(
-        None if 3 in _codes else (VALUE_OF[_codes[0]], VALUE_OF[_codes[1]], VALUE_OF[_codes[2]], VALUE_OF[_codes[3]])
-    )
+_FOUR_OF = [
+    None if 3 in (codes := [byte >> shift & 3 for shift in (0, 2, 4, 6)]) else tuple(VALUE_OF[code] for code in codes)
+    for byte in range(256)
+]
+_BYTE_OF = {four: byte for byte, four in enumerate(_FOUR_OF) if four is not None}
 
 
 def bytes_needed(count: int) -> int:
@@ -38,11 +37,8 @@ def pack(votes: Iterable[int]) -> bytes:
     >>> pack([1, -1, 0, 1, -1]).hex()
     '4902'
     """
-    packed = 0
-    count = 0
-    for count, vote in enumerate(votes, 1):  # the count is wanted after the loop
-        packed |= CODE_OF[vote] << 2 * (count - 1)
-    return packed.to_bytes(bytes_needed(count), "little")
+    padded = [*votes, 0, 0, 0]
+    return bytes([_BYTE_OF[four] for four in zip(*[iter(padded)] * 4, strict=False)])
 
 
 def unpack(packed: bytes | bytearray, count: int) -> tuple[int, ...]:

@@ -76,7 +76,7 @@ class EnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> round(model.score(X[400:], y[400:]), 3)
     0.947
     >>> model.rules_[0].weights
-    [1, 5, 1, -1]
+    [-1, 1, 1, 1]
     """
 
     def __init__(

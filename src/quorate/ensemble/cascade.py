@@ -36,7 +36,7 @@ class Cascade(base.Classifier):
     >>> evaluate.progressive_val_score(datasets.ImageSegments(), model, metrics.Accuracy())
     Accuracy: 71.20%
     >>> model.classes[:3]
-    ['path', 'cement', 'sky']
+    ['path', 'foliage', 'sky']
     """
 
     def __init__(self, ensemble: Ensemble | Callable[[Hashable], Ensemble], classes_max: int = 1000) -> None:

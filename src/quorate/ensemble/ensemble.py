@@ -63,9 +63,9 @@ class Ensemble(base.Classifier):
     ...            "address": ["https", "long_url", "age_of_domain", "ip_in_url", "is_popular"]},
     ... )
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 88.80%
+    Accuracy: 74.56%
     >>> model.weights
-    {'bias': 6, 'page': 11, 'address': 7, 'guess': -2}
+    {'bias': 0, 'page': 2, 'address': 0, 'guess': 0}
 
     Late labels, out of order:
 

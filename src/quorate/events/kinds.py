@@ -8,7 +8,7 @@ from typing import TypeAlias
 import msgspec
 
 from quorate.errors import LocalError
-from quorate.packing import pack, unpack
+from quorate.packing import CODE_OF, pack, unpack
 
 __all__ = ["WIRE_VERSION", "Decision", "Event", "Join", "Label", "Leave", "Vote", "Votes"]
 
@@ -75,10 +75,10 @@ class Votes(msgspec.Struct, frozen=True, tag_field="type", tag="votes", repr_omi
     def pack(cls, learner: str, first_slot: int, values: Iterable[int]) -> Votes:
         """Pack the votes of `learner` for consecutive slots; 0 stands for an abstention."""
         values = list(values)
-        try:
-            return cls(first_slot, len(values), learner, pack(values))
-        except KeyError as error:
-            raise LocalError(f"Votes.pack: {error.args[0]!r} is no vote; votes are -1, 0 or +1") from None
+        for place, value in enumerate(values):
+            if value not in CODE_OF:
+                raise LocalError(f"Votes.pack: values[{place}] is {value!r}; votes are -1, 0 or +1")
+        return cls(first_slot, len(values), learner, pack(values))
 
     def __iter__(self) -> Iterator[Vote]:
         for slot, value in enumerate(unpack(self.packed, self.count), self.first_slot):

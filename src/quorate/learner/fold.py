@@ -122,7 +122,9 @@ class Fold:
             slots.delete(passed_over, at)
             at = passed_over
         held = slots.label(at)
-        slots.set_votes(at, self.membership.as_of_now(decision))
+        votes = self.membership.as_of_now(decision)
+        if votes != slots.votes(at):  # those of the decision hold, not what came while it was under way
+            slots.set_votes(at, votes)
         slots.marks[at] = (
             CLOSED | (SYNCHRONOUS if 0 not in decision.votes else 0) | (DECIDED_PLUS if decision.value == 1 else 0)
         )

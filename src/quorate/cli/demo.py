@@ -1,0 +1,187 @@
+"""`quorate demo`: eight learners, a drifting world, and everything that goes wrong in a network."""
+
+from __future__ import annotations
+
+import json
+import platform
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from quorate._extras import load
+from quorate._version import __version__
+from quorate.evaluate import Recording, arriving, decide, rolling_error
+from quorate.rules import AverageMajority, ExtendedPWM, PreviousLabel
+from quorate.streams import Feedback, RotatingHyperplane, Uniform
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Demo", "run", "show"]
+
+SITES = ["paris", "tokyo", "lima", "oslo", "cairo", "delhi", "perth", "quito"]
+ABSENT, WRONG = "perth", "quito"
+DELAY_SLOTS_MAX = 50
+
+
+class Demo(NamedTuple):
+    """What happened."""
+
+    recording: Recording
+    decisions: dict[str, NDArray[np.int8]]
+    """The decisions of each rule as they were issued."""
+    weights: NDArray[np.int64]
+    """PWM's weights after each slot, of shape (slots, 2, learners + 1): all voted, somebody absent."""
+
+
+def run(seed: int, n_slots: int, advance: Any = lambda: None) -> Demo:
+    """Run the ensemble slot by slot, as an application does; then give the other rules the same votes and labels.
+
+    >>> demo = run(seed=0, n_slots=200)
+    >>> demo.recording.votes.shape, sorted(demo.decisions)
+    ((200, 8), ['PWM', 'PWM without quito', 'plain majority', 'previous label'])
+    """
+    load("river", "quorate demo")
+    from river import linear_model, optim
+
+    from quorate import Ensemble
+
+    stream = RotatingHyperplane(n_learners=len(SITES), n_relevant=len(SITES), seed=seed)
+    feedback = Feedback(Uniform(0, DELAY_SLOTS_MAX), label_prob=0.8, observe_prob={ABSENT: 0.5}, seed=seed)
+    arrivals, present = feedback.realize(n_slots, SITES)
+
+    models: dict[str, Any] = {site: linear_model.LogisticRegression(optimizer=optim.SGD(0.1)) for site in SITES}
+    models[WRONG] = lambda x: -x["truth"]
+    ensemble = Ensemble(models, rule=ExtendedPWM, streams=True, horizon=DELAY_SLOTS_MAX)
+    rule = ensemble.learner.rule
+    assert isinstance(rule, ExtendedPWM)
+
+    votes = np.empty((n_slots, len(SITES)), np.int8)
+    labels = np.empty(n_slots, np.int8)
+    decisions = np.empty(n_slots, np.int8)
+    weights = np.empty((n_slots, 2, len(SITES) + 1), np.int64)
+    for slot, (observation, due) in enumerate(zip(stream.take(n_slots), arriving(arrivals), strict=True)):
+        seen: dict[str, Any] = dict(zip(SITES, observation.views.values(), strict=True))
+        seen[WRONG] = {"truth": observation.label}
+        decision = ensemble.decide_one(
+            {site: seen[site] for site, here in zip(SITES, present[slot], strict=True) if here}
+        )
+        votes[slot], decisions[slot], labels[slot] = decision.votes, decision.value, observation.label
+        for labelled in due:
+            ensemble.label_one(labelled, bool(labels[labelled] > 0))
+        weights[slot] = rule.weights_synchronous, rule.weights_asynchronous
+        advance()
+
+    recording = Recording(SITES, votes, labels, arrivals)
+    honest = Recording(SITES[:-1], votes[:, :-1], labels, arrivals)
+    issued = {
+        "plain majority": decide(recording, AverageMajority(len(SITES))),
+        "previous label": decide(recording, PreviousLabel(len(SITES))),
+        f"PWM without {WRONG}": decide(honest, ExtendedPWM(len(SITES) - 1)),
+        "PWM": decisions,
+    }
+    return Demo(recording, issued, weights)
+
+
+def _rows(demo: Demo) -> list[dict[str, Any]]:
+    """Who erred how often, the learners first."""
+    votes, labels = demo.recording.votes, demo.recording.labels
+    rows: list[dict[str, Any]] = []
+    for place, site in enumerate(SITES):
+        voted = votes[:, place] != 0
+        rows.append(
+            {
+                "who": site,
+                "error": float((votes[voted, place] != labels[voted]).mean()),
+                "slots": int(voted.sum()),
+                "weight_synchronous": int(demo.weights[-1, 0, place + 1]),
+                "weight_asynchronous": int(demo.weights[-1, 1, place + 1]),
+            }
+        )
+    rows += [
+        {"who": name, "error": float((demo.decisions[name] != labels).mean()), "slots": len(labels)}
+        for name in demo.decisions
+    ]
+    return rows
+
+
+def show(seed: int, n_slots: int, out: Path, *, as_json: bool) -> None:
+    """Run the demo, print its table, draw its picture."""
+    load("matplotlib", "quorate demo")
+    if not out.parent.is_dir():
+        raise FileNotFoundError(f"{out} cannot be written: there is no folder {out.parent}")
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("eight learners vote", total=n_slots)
+        demo = run(seed, n_slots, lambda: progress.advance(task))
+    draw(demo, out)
+    rows = _rows(demo)
+    if as_json:
+        versions = {"quorate": __version__, "python": platform.python_version(), "numpy": np.__version__}
+        document = {"seed": seed, "slots": n_slots, "rows": rows, "picture": str(out), "versions": versions}
+        print(json.dumps(document, indent=2))
+        return
+    _print(demo, rows, out)
+
+
+def _print(demo: Demo, rows: list[dict[str, Any]], out: Path) -> None:
+    console = Console()
+    arrivals = demo.recording.arrivals
+    came = arrivals >= 0
+    late = (arrivals - np.arange(len(arrivals)))[came].mean()
+    console.print(
+        f"{len(arrivals)} slots; {came.mean():.0%} of the labels came, on average {late:.0f} slots late; "
+        f"{ABSENT} was absent half of the time, {WRONG} always wrong."
+    )
+    table = Table("", "wrong", "of slots", "weight", "when some are absent")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    notes = {ABSENT: " (often absent)", WRONG: " (always wrong)"}
+    for row in rows:
+        if row["who"] == "plain majority":
+            table.add_section()
+        style = "bold green" if row["who"] == "PWM" else None
+        table.add_row(
+            row["who"] + notes.get(row["who"], ""),
+            f"{row['error']:.1%}",
+            str(row["slots"]),
+            str(row.get("weight_synchronous", "")),
+            str(row.get("weight_asynchronous", "")),
+            style=style,
+        )
+    console.print(table)
+    console.print(f"The picture: {out}")
+
+
+def draw(demo: Demo, out: Path) -> None:
+    """Draw the rolling errors and PWM's weights over time."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    votes, labels = demo.recording.votes, demo.recording.labels
+    n_slots = len(labels)
+    window = max(50, n_slots // 20)
+    colours = {site: mpl.colormaps["tab10"](place) for place, site in enumerate(SITES)}
+    figure = Figure(figsize=(11, 8), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True)
+    for place, site in enumerate(SITES):
+        voted = np.flatnonzero(votes[:, place])
+        wrong = votes[voted, place] != labels[voted]
+        above.plot(voted, rolling_error(wrong, window), color=colours[site], linewidth=0.8, alpha=0.7, label=site)
+        below.plot(demo.weights[:, 0, place + 1], color=colours[site], linewidth=1.0, label=site)
+        below.plot(demo.weights[:, 1, place + 1], color=colours[site], linewidth=0.8, linestyle=":")
+    for name, colour in zip(demo.decisions, ("black", "grey", "orange", "red"), strict=True):
+        errors = rolling_error(demo.decisions[name] != labels, window)
+        above.plot(errors, color=colour, linewidth=2.2 if name == "PWM" else 1.5, label=name)
+    above.set(ylabel=f"wrong, of the last {window}", ylim=(-0.02, 1.02))
+    above.set_title("Eight learners, labels up to 50 slots late and a fifth of them missing")
+    above.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9, frameon=False)
+    below.set(xlabel="slot", ylabel="weight", xlim=(0, n_slots))
+    below.set_title("PWM's weights: all there (solid), somebody absent (dotted)")
+    below.axhline(0, color="black", linewidth=0.5)
+    below.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9, frameon=False)
+    figure.savefig(out, dpi=130)

@@ -1,0 +1,53 @@
+"""The exit codes of the command line.
+
+==== ===========================================================
+code meaning
+==== ===========================================================
+0    it worked
+1    a check failed: the output says which
+2    the command line was wrong: an unknown option, a bad value
+3    the input was wrong: a file, a value, a snapshot
+4    an optional library is missing: the message names the extra
+5    a file could not be read or written
+70   a defect of Quorate: please report it with the message
+130  interrupted
+==== ===========================================================
+"""
+
+from __future__ import annotations
+
+from quorate.errors import MissingExtraError, QuorateError
+
+__all__ = ["EXIT_CODES", "exit_code_of"]
+
+#: What each exit code means, for `quorate --help`.
+EXIT_CODES = {
+    0: "it worked",
+    1: "a check failed",
+    2: "bad usage",
+    3: "bad input",
+    4: "a library is missing",
+    5: "a file could not be read or written",
+    70: "a defect of Quorate",
+    130: "interrupted",
+}
+
+
+def exit_code_of(error: BaseException) -> int:
+    """The exit code an error ends the command line with.
+
+    >>> from quorate.errors import SlotError
+    >>> exit_code_of(SlotError("slot 1 cannot be closed")), exit_code_of(FileNotFoundError())
+    (3, 5)
+    """
+    match error:
+        case MissingExtraError():
+            return 4
+        case QuorateError():
+            return 3
+        case OSError():
+            return 5
+        case KeyboardInterrupt():
+            return 130
+        case _:
+            return 70

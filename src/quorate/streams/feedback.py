@@ -1,0 +1,176 @@
+"""Imperfect feedback: labels that come late, out of order or never, and learners that are absent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from quorate.errors import LocalError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["NEVER", "Constant", "Delay", "Feedback", "Geometric", "Realized", "Uniform"]
+
+#: The arrival of a label that never comes.
+NEVER = -1
+
+
+class Constant(NamedTuple):
+    """Every label is late by the same number of slots."""
+
+    slots: int
+
+    def draw(self, uniform: NDArray[np.float64], first_slot: int) -> NDArray[np.int64]:
+        """Give a delay for each of some uniform random numbers."""
+        return np.full(len(uniform), self.slots, np.int64)
+
+
+class Uniform(NamedTuple):
+    """Each label is late by a number of slots between two bounds, both included."""
+
+    low: int
+    high: int
+
+    def draw(self, uniform: NDArray[np.float64], first_slot: int) -> NDArray[np.int64]:
+        """Give a delay for each of some uniform random numbers."""
+        return self.low + np.floor(uniform * (self.high - self.low + 1)).astype(np.int64)
+
+
+class Geometric(NamedTuple):
+    """Each label has the same chance to come in each slot; `mean` slots late on average."""
+
+    mean: float
+
+    def draw(self, uniform: NDArray[np.float64], first_slot: int) -> NDArray[np.int64]:
+        """Give a delay for each of some uniform random numbers."""
+        if self.mean == 0:
+            return np.zeros(len(uniform), np.int64)
+        chance = 1 / (1 + self.mean)
+        late: NDArray[np.float64] = np.log1p(-uniform) / np.log1p(-chance)
+        return late.astype(np.int64)
+
+
+class _Function(NamedTuple):
+    function: Callable[[int], int]
+
+    def draw(self, uniform: NDArray[np.float64], first_slot: int) -> NDArray[np.int64]:
+        return np.array([self.function(slot) for slot in range(first_slot, first_slot + len(uniform))], np.int64)
+
+
+class _Column(NamedTuple):
+    delays: NDArray[np.int64]
+
+    def draw(self, uniform: NDArray[np.float64], first_slot: int) -> NDArray[np.int64]:
+        drawn = self.delays[first_slot : first_slot + len(uniform)]
+        if len(drawn) < len(uniform):
+            raise LocalError(f"there are delays for {len(self.delays)} slots, but slot {len(self.delays)} came")
+        return drawn
+
+
+Delay = int | Constant | Uniform | Geometric | Callable[[int], int] | Sequence[int]
+
+
+class Realized(NamedTuple):
+    """What became of some slots."""
+
+    arrivals: NDArray[np.int64]
+    """The slot at whose end each label arrives, or `NEVER`."""
+    present: NDArray[np.bool_]
+    """Which learner observed each slot, of shape (slots, learners)."""
+
+
+class Feedback:
+    """How late, how often and to whom a stream's labels and instances come.
+
+    Parameters
+    ----------
+    delay
+        By how many slots each label is late: a number, `Uniform`, `Geometric`, a sequence with one delay a slot, or
+        a function of the slot. A label with delay 0 comes right after its decision.
+    label_prob
+        The probability that a label ever comes.
+    observe_prob
+        The probability that a learner observes a slot, one for all or by name, the rest 1; or a schedule: a
+        function of slot and name that says whether it does.
+    seed
+        The same seed gives the same delays, gaps and absences, however the slots are asked for.
+
+    Examples
+    --------
+    >>> feedback = Feedback(delay=Uniform(0, 3), label_prob=0.5, observe_prob={"b": 0.5}, seed=1)
+    >>> arrivals, present = feedback.realize(6, names=["a", "b"])
+    >>> arrivals.tolist()
+    [2, -1, -1, 6, -1, 6]
+    >>> present.sum(axis=0).tolist()
+    [6, 3]
+    """
+
+    def __init__(
+        self,
+        delay: Delay = 0,
+        label_prob: float = 1.0,
+        observe_prob: float | Mapping[str, float] | Callable[[int, str], bool] = 1.0,
+        seed: int = 0,
+    ) -> None:
+        self.delay = delay
+        self.label_prob = _probability("label_prob", label_prob)
+        self.observe_prob = observe_prob
+        self.seed = seed
+        self._delay = _delay(delay)
+        if isinstance(observe_prob, Mapping):
+            for name, probability in observe_prob.items():
+                _probability(f"observe_prob of {name!r}", probability)
+        elif not callable(observe_prob):
+            _probability("observe_prob", observe_prob)
+
+    @property
+    def is_perfect(self) -> bool:
+        """Whether every label comes at once and every learner observes everything."""
+        return self._delay == Constant(0) and self.label_prob == 1.0 and self.observe_prob == 1.0
+
+    def realize(self, n_slots: int, names: Sequence[str]) -> Realized:
+        """Draw what becomes of the first `n_slots` slots."""
+        delays, gaps, absences = (np.random.default_rng([self.seed, part]) for part in range(3))
+        late = self._delay.draw(delays.random(n_slots), 0)
+        if len(late) and late.min() < 0:
+            raise LocalError(f"the delay of slot {int(late.argmin())} is {late.min()}; a label cannot come early")
+        arrivals = np.where(gaps.random(n_slots) < self.label_prob, np.arange(n_slots) + late, NEVER)
+        return Realized(arrivals, self._present(n_slots, names, absences.random((n_slots, len(names)))))
+
+    def _present(self, n_slots: int, names: Sequence[str], uniform: NDArray[np.float64]) -> NDArray[np.bool_]:
+        observe = self.observe_prob
+        if callable(observe):
+            return np.array([[observe(slot, name) for name in names] for slot in range(n_slots)], np.bool_).reshape(
+                n_slots, len(names)
+            )
+        if isinstance(observe, Mapping):
+            unknown = [name for name in observe if name not in names]
+            if unknown:
+                raise LocalError(f"observe_prob names {unknown[0]!r}; the learners are {', '.join(names)}")
+            return uniform < [observe.get(name, 1.0) for name in names]
+        return uniform < observe
+
+
+def _probability(what: str, value: float) -> float:
+    if not 0 <= value <= 1:
+        raise LocalError(f"{what} is {value}; a probability is from 0 to 1")
+    return value
+
+
+def _delay(delay: Delay) -> Constant | Uniform | Geometric | _Function | _Column:
+    drawn: Constant | Uniform | Geometric | _Function | _Column
+    if isinstance(delay, int):
+        drawn = Constant(delay)
+    elif isinstance(delay, (Constant, Uniform, Geometric)):
+        drawn = delay
+    elif callable(delay):
+        drawn = _Function(delay)
+    else:
+        drawn = _Column(np.asarray(delay, np.int64))
+    bounds = drawn if isinstance(drawn, (Constant, Uniform, Geometric)) else ()
+    if any(bound < 0 for bound in bounds) or (isinstance(drawn, Uniform) and drawn.high < drawn.low):
+        raise LocalError(f"delay is {delay!r}; delays are 0 or more slots, low before high")
+    return drawn

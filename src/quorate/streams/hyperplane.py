@@ -1,0 +1,84 @@
+"""S1 of the paper: a hyperplane that rotates slowly, each learner seeing some of its dimensions."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from quorate.errors import LocalError
+from quorate.streams.synthetic import Arrays, SyntheticStream
+
+__all__ = ["RotatingHyperplane"]
+
+
+class RotatingHyperplane(SyntheticStream):
+    r"""Gradual drift: the label is the side of a hyperplane whose normal takes a random walk.
+
+    Learner i sees :math:`x_i`, uniform in :math:`[-1, 1]^3`. The label is +1 where
+    :math:`\sum_{i \le R} \theta_i \cdot x_i \ge 0`, over the R relevant learners only; the others see noise. Each
+    :math:`\theta_{i,l}` starts as N(0, 1) and moves by N(0, `drift`) a slot.
+
+    Parameters
+    ----------
+    n_learners
+        How many learners observe.
+    n_relevant
+        How many of them, the first ones, see what the label depends on.
+    drift
+        How fast the hyperplane moves.
+    drift_is
+        Whether `drift` is the standard deviation or the variance of a step; the paper does not say.
+    n_features
+        How many dimensions each learner sees.
+    seed
+        The same seed gives the same stream.
+
+    Examples
+    --------
+    >>> stream = RotatingHyperplane(n_learners=2, n_relevant=1, seed=1)
+    >>> views, label, _ = next(stream.take(1))
+    >>> label, {name: round(value, 3) for name, value in views["learner-1"].items()}
+    (1, {'x1': 0.024, 'x2': 0.901, 'x3': -0.712})
+    >>> stream.arrays(n_slots=100, n_simulations=5).features.shape
+    (5, 100, 2, 3)
+    """
+
+    def __init__(
+        self,
+        n_learners: int = 16,
+        n_relevant: int = 8,
+        drift: float = 0.1,
+        drift_is: Literal["standard deviation", "variance"] = "standard deviation",
+        n_features: int = 3,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(n_learners, n_features, seed)
+        if not 1 <= n_relevant <= n_learners:
+            raise LocalError(f"n_relevant is {n_relevant}; it must be from 1 to n_learners, {n_learners}")
+        if drift < 0:
+            raise LocalError(f"drift is {drift}; it must not be negative")
+        if drift_is not in ("standard deviation", "variance"):
+            raise LocalError(f"drift_is is {drift_is!r}; it is 'standard deviation' or 'variance'")
+        self.n_relevant = n_relevant
+        self.drift = drift
+        self.drift_is = drift_is
+
+    def arrays(self, n_slots: int, n_simulations: int = 1) -> Arrays:
+        """Draw whole simulations, each from its own part of the seed: the first is what iterating gives."""
+        features = np.empty((n_simulations, n_slots, self.n_learners, self.n_features))
+        labels = np.empty((n_simulations, n_slots), np.int8)
+        for simulation in range(n_simulations):
+            of_features, of_moves = self._generators(simulation, parts=2)
+            features[simulation] = of_features.uniform(-1, 1, features.shape[1:])
+            normal = self.normals(n_slots, of_moves)
+            relevant = features[simulation, :, : self.n_relevant].reshape(n_slots, -1)
+            labels[simulation] = np.where(np.einsum("nf,nf->n", relevant, normal) >= 0, 1, -1)
+        return Arrays(features, labels)
+
+    def normals(self, n_slots: int, rng: np.random.Generator) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+        """Draw the hyperplane's normal in each slot."""
+        step = self.drift if self.drift_is == "standard deviation" else np.sqrt(self.drift)
+        moves = rng.normal(0.0, 1.0, (n_slots, self.n_relevant * self.n_features))
+        moves[1:] *= step
+        return np.cumsum(moves, axis=0)
