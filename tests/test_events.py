@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quorate import Decision, Event, Join, Label, LocalError, Leave, RemoteError, Vote, Votes, decode, encode
+from quorate import Decision, Event, Join, Label, Leave, LocalError, RemoteError, Vote, Votes, decode, encode
 from quorate.errors import MessageError
 from quorate.events import MESSAGE_BYTES_MAX, SLOT_MAX, VOTES_COUNT_MAX
 from quorate.packing import is_packed, pack, unpack
@@ -99,10 +100,8 @@ def test_a_bad_message_is_a_remote_error(message: bytes, reason: str) -> None:
 
 @given(st.binary(max_size=200) | st.text(max_size=100))
 def test_random_bytes_are_refused_or_read_but_never_crash(message: bytes | str) -> None:
-    try:
+    with contextlib.suppress(RemoteError):
         decode(message)
-    except RemoteError:
-        pass
 
 
 @given(st.data())
@@ -110,14 +109,12 @@ def test_a_damaged_message_is_refused_or_read_but_never_crashes(data: st.DataObj
     message = bytearray(encode(data.draw(events)))
     for _ in range(data.draw(st.integers(1, 3))):
         message[data.draw(st.integers(0, len(message) - 1))] = data.draw(st.integers(0, 255))
-    try:
+    with contextlib.suppress(RemoteError):
         encode(decode(bytes(message)))
-    except RemoteError:
-        pass
 
 
 def test_what_cannot_be_true_is_not_sent() -> None:
-    with pytest.raises(LocalError, match="cannot send Vote.*value is 7"):
+    with pytest.raises(LocalError, match=r"cannot send Vote.*value is 7"):
         encode(Vote(1, "a", 7))
     with pytest.raises(LocalError, match=r"values\[1\] is 7; votes are"):
         Votes.pack("a", 1, [1, 7])

@@ -173,7 +173,7 @@ def test_a_learner_joins_and_leaves() -> None:
     tell(learner, 1, a=1, b=1)
     learner.close(1)
     assert learner.receive(Join("c"))
-    assert learner.members == ("a", "b", "c")
+    assert list(learner.members) == ["a", "b", "c"]
     tell(learner, 2, a=1, b=1)
     assert learner.close(2).votes == (1, 1, 0)
     # Slot 1 was synchronous with the membership of then, though c has no vote in it.
@@ -188,7 +188,7 @@ def test_a_learner_joins_and_leaves() -> None:
     assert (rule.weights_synchronous, rule.weights_asynchronous) == ([-1, -1, 0], [-1, -1, 0])
     learner.receive(Label(3, 1))  # -1 -1 +0 < 0, wrong
     assert (rule.weights_synchronous, rule.weights_asynchronous) == ([0, 0, 1], [-1, -1, 0])
-    assert learner.members == ("b", "c")
+    assert list(learner.members) == ["b", "c"]
     with pytest.raises(StrangerError, match="'a', who is no member; the members are b, c"):
         learner.receive(Vote(4, "a", 1))
 

@@ -93,7 +93,9 @@ class LearnerMachine(RuleBasedStateMachine):
         assert self.learner.state_of(slot) == follows
         self.reference.vote(slot, name, value)
 
-    @rule(data=st.data(), ahead=st.integers(-4, 2), values=st.lists(st.sampled_from([-1, 0, 1]), min_size=1, max_size=9))
+    @rule(
+        data=st.data(), ahead=st.integers(-4, 2), values=st.lists(st.sampled_from([-1, 0, 1]), min_size=1, max_size=9)
+    )
     def votes(self, data: st.DataObject, ahead: int, values: list[int]) -> None:
         first = max(0, self.next_slot + ahead)
         name = data.draw(st.sampled_from(self.reference.members))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorate.errors import CheckFailedError, LabelError, LocalError, SnapshotError, VotesError
-from quorate.rules import PWM, RULES, AverageMajority, BaseRule, ExtendedPWM, check_rule, yield_checks
-from quorate.rules import kernels
+from quorate.rules import PWM, RULES, AverageMajority, BaseRule, ExtendedPWM, check_rule, kernels, yield_checks
 from quorate.rules.base import Rule
 
 
@@ -156,7 +155,7 @@ def test_bool_votes_are_signs() -> None:
     bools = np.array([[True, False], [False, False]])
     assert PWM(2).run(bools, [False, True]).tolist() == PWM(2).run(np.where(bools, 1, -1), [-1, 1]).tolist()
     rule = AverageMajority(3)
-    assert rule.predict([False, False, True]) == rule.predict(np.array([False, False, True])) == -1
+    assert rule.predict([False, False, True]) == rule.predict(np.array([False, False, True])) == -1  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -264,7 +263,7 @@ class _TakesAnything(Broken):
 
 
 class _Shares(Broken):
-    common: list[int] = []
+    common: ClassVar[list[int]] = []
 
     def _update(self, votes: tuple[int, ...], label: int, synchronous: bool) -> bool:
         self.common.append(label)
@@ -305,4 +304,4 @@ def test_a_rule_that_inherits_nothing_can_satisfy_the_protocol() -> None:
             return mine
 
     assert isinstance(Mine(2), Rule)
-    check_rule(Mine)  # type: ignore[arg-type]
+    check_rule(Mine)

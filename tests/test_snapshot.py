@@ -128,5 +128,5 @@ def test_a_rule_of_ones_own() -> None:
     with pytest.raises(SnapshotError, match="for a rule of your own, give its class"):
         Learner.restore(one.snapshot())
     assert isinstance(Learner.restore(one.snapshot(), rule=Mine).rule, Mine)
-    with pytest.raises(SnapshotError, match="of rule 'Mine', not of 'PWM'|cannot be restored"):
+    with pytest.raises(SnapshotError, match="cannot be restored"):
         Learner.restore(one.snapshot(), rule=PWM)

@@ -14,6 +14,7 @@ import numpy as np  # noqa: E402
 from sklearn.base import BaseEstimator, ClassifierMixin, clone  # noqa: E402  # after the error that names the extra
 from sklearn.exceptions import NotFittedError  # noqa: E402
 from sklearn.model_selection import cross_val_predict  # noqa: E402
+from sklearn.utils import check_random_state  # noqa: E402
 from sklearn.utils.metaestimators import available_if  # noqa: E402
 from sklearn.utils.multiclass import check_classification_targets  # noqa: E402
 from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: E402
@@ -36,8 +37,8 @@ def _all_learn_online(ensemble: EnsembleClassifier) -> bool:
 class EnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Classifiers that vote, and a rule that weighs the votes, row after row.
 
-    `fit` learns the weights from votes on rows a model was not fitted on (by cross-validation), in the order of the
-    rows; then every model is fitted on all. `partial_fit` goes on as a stream does: vote, weigh, learn. More than two
+    `fit` learns the weights from votes on rows a model was not fitted on (by cross-validation), in shuffled order; then
+    every model is fitted on all. `partial_fit` goes on as a stream does: vote, weigh, learn. More than two
     classes are a cascade, one rule for each class but the first: "this one, or one before it?".
 
     Parameters
@@ -51,6 +52,9 @@ class EnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Whether the estimators were given fitted and are never retrained: then `fit` learns only the weights.
     cv
         In how many folds `fit` makes the votes; fewer where a class has fewer rows.
+    random_state
+        The order in which `fit` gives rows to the rule: files are often sorted by class, and a rule that tracks a
+        changing world would take that for one. For rows whose order matters, use `partial_fit`.
 
     Attributes
     ----------
@@ -85,11 +89,13 @@ class EnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rule: Callable[[int], Rule] | None = None,
         fixed: bool = False,
         cv: int = 5,
+        random_state: Any = 0,
     ) -> None:
         self.estimators = estimators
         self.rule = rule
         self.fixed = fixed
         self.cv = cv
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the models and the weights anew."""
@@ -102,7 +108,8 @@ class EnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             answers = self._answers_of_others(X, y)
             for estimator in self.estimators_:
                 estimator.fit(X, y)
-        self._learn(answers, y)
+        order = check_random_state(self.random_state).permutation(len(y))
+        self._learn(answers[order], y[order])
         return self
 
     @available_if(_all_learn_online)  # type: ignore[untyped-decorator]
@@ -145,6 +152,8 @@ class EnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.array([self._shares(pattern) for pattern in patterns])[which.ravel()]
 
     def _begin(self, classes: NDArray[Any]) -> None:
+        if not self.estimators:
+            raise ValueError("estimators is empty; an ensemble has at least 1 learner")
         self.classes_ = classes
         self.estimators_ = [estimator if self.fixed else clone(estimator) for _name, estimator in self.estimators]
         make = self.rule or ExtendedPWM

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 from quorate._extras import load
 from quorate._version import __version__
-from quorate.cli.exits import EXIT_CODES, exit_code_of
+from quorate.cli.exits import EXIT_CODES, EXIT_DEFECT, exit_code_of
 
 load("rich", "The command line")
 load("typer", "The command line")
@@ -26,17 +26,25 @@ app = typer.Typer(
     epilog="Exit codes: " + ", ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()) + ".",
 )
 
+# Typer carries its own copy of Click since 0.29 and exports only this subclass of UsageError.
+_UsageError: type[typer.BadParameter] = typer.BadParameter.__mro__[1]
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"quorate {__version__}")
+        raise typer.Exit
 
 
 @app.callback()
 def _root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and end.", is_eager=True)] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and end.", is_eager=True, callback=_version)
+    ] = False,
 ) -> None:
     """Ensembles of distributed learners that classify a common event online, exchanging one bit per event."""
-    if version:
-        typer.echo(f"quorate {__version__}")
-        raise typer.Exit
 
 
 @app.command(
@@ -71,12 +79,23 @@ def doctor(
 def run() -> None:
     """Run the command line; an error is one line, never a traceback (unless QUORATE_TRACEBACK is set)."""
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
+    except _UsageError as error:
+        where = error.ctx.command_path if error.ctx else "quorate"
+        _fail(f"{error.format_message()} (see {where} --help)", error.exit_code)
+    except typer.Abort:
+        _fail("interrupted", exit_code_of(KeyboardInterrupt()))
     except Exception as error:
         if os.environ.get("QUORATE_TRACEBACK"):
             raise
         code = exit_code_of(error)
-        what = f"{type(error).__name__}: {error}" if code == 70 else str(error)
-        hint = " (a defect; set QUORATE_TRACEBACK=1 to see where, and please report it)" if code == 70 else ""
-        print(f"quorate: {' '.join(what.split())}{hint}", file=sys.stderr)
-        sys.exit(code)
+        if code == EXIT_DEFECT:
+            what = f"{type(error).__name__}: {error} (a defect; QUORATE_TRACEBACK=1 shows where; please report it)"
+        else:
+            what = str(error)
+        _fail(what, code)
+
+
+def _fail(what: str, code: int) -> NoReturn:
+    print(f"quorate: {' '.join(what.split())}", file=sys.stderr)
+    sys.exit(code)

@@ -14,7 +14,9 @@ from rich.table import Table
 
 from quorate._extras import load
 from quorate._version import __version__
-from quorate.evaluate import Recording, arriving, decide, rolling_error
+from quorate.errors import LocalError
+from quorate.evaluate import Recording, arriving, decide, rolling_mean
+from quorate.learner import Learner
 from quorate.rules import AverageMajority, ExtendedPWM, PreviousLabel
 from quorate.streams import Feedback, RotatingHyperplane, Uniform
 
@@ -36,6 +38,8 @@ class Demo(NamedTuple):
     """The decisions of each rule as they were issued."""
     weights: NDArray[np.int64]
     """PWM's weights after each slot, of shape (slots, 2, learners + 1): all voted, somebody absent."""
+    weights_honest: NDArray[np.int64]
+    """The same where the learner that is always wrong takes no part."""
 
 
 def run(seed: int, n_slots: int, advance: Any = lambda: None) -> Demo:
@@ -57,8 +61,6 @@ def run(seed: int, n_slots: int, advance: Any = lambda: None) -> Demo:
     models: dict[str, Any] = {site: linear_model.LogisticRegression(optimizer=optim.SGD(0.1)) for site in SITES}
     models[WRONG] = lambda x: -x["truth"]
     ensemble = Ensemble(models, rule=ExtendedPWM, streams=True, horizon=DELAY_SLOTS_MAX)
-    rule = ensemble.learner.rule
-    assert isinstance(rule, ExtendedPWM)
 
     votes = np.empty((n_slots, len(SITES)), np.int8)
     labels = np.empty(n_slots, np.int8)
@@ -73,18 +75,29 @@ def run(seed: int, n_slots: int, advance: Any = lambda: None) -> Demo:
         votes[slot], decisions[slot], labels[slot] = decision.votes, decision.value, observation.label
         for labelled in due:
             ensemble.label_one(labelled, bool(labels[labelled] > 0))
-        weights[slot] = rule.weights_synchronous, rule.weights_asynchronous
+        weights[slot] = _both_weights(ensemble.learner)
         advance()
 
     recording = Recording(SITES, votes, labels, arrivals)
     honest = Recording(SITES[:-1], votes[:, :-1], labels, arrivals)
+    weights_honest = np.empty((n_slots, 2, len(SITES)), np.int64)
+
+    def watch(slot: int, learner: Learner) -> None:
+        weights_honest[slot] = _both_weights(learner)
+
     issued = {
         "plain majority": decide(recording, AverageMajority(len(SITES))),
         "previous label": decide(recording, PreviousLabel(len(SITES))),
-        f"PWM without {WRONG}": decide(honest, ExtendedPWM(len(SITES) - 1)),
+        f"PWM without {WRONG}": decide(honest, ExtendedPWM(len(SITES) - 1), watch=watch),
         "PWM": decisions,
     }
-    return Demo(recording, issued, weights)
+    return Demo(recording, issued, weights, weights_honest)
+
+
+def _both_weights(learner: Learner) -> tuple[list[int], list[int]]:
+    rule = learner.rule
+    assert isinstance(rule, ExtendedPWM)
+    return rule.weights_synchronous, rule.weights_asynchronous
 
 
 def _rows(demo: Demo) -> list[dict[str, Any]]:
@@ -114,6 +127,8 @@ def show(seed: int, n_slots: int, out: Path, *, as_json: bool) -> None:
     load("matplotlib", "quorate demo")
     if not out.parent.is_dir():
         raise FileNotFoundError(f"{out} cannot be written: there is no folder {out.parent}")
+    if out.suffix not in (".png", ".svg", ".pdf"):
+        raise LocalError(f"{out} cannot be drawn: a picture ends in .png, .svg or .pdf")
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("eight learners vote", total=n_slots)
@@ -165,23 +180,29 @@ def draw(demo: Demo, out: Path) -> None:
     votes, labels = demo.recording.votes, demo.recording.labels
     n_slots = len(labels)
     window = max(50, n_slots // 20)
-    colours = {site: mpl.colormaps["tab10"](place) for place, site in enumerate(SITES)}
-    figure = Figure(figsize=(11, 8), layout="constrained")
-    above, below = figure.subplots(2, 1, sharex=True)
+    figure = Figure(figsize=(11, 11), layout="constrained")
+    above, middle, below = figure.subplots(3, 1, sharex=True)
     for place, site in enumerate(SITES):
+        colour = mpl.colormaps["tab10"](place)
         voted = np.flatnonzero(votes[:, place])
         wrong = votes[voted, place] != labels[voted]
-        above.plot(voted, rolling_error(wrong, window), color=colours[site], linewidth=0.8, alpha=0.7, label=site)
-        below.plot(demo.weights[:, 0, place + 1], color=colours[site], linewidth=1.0, label=site)
-        below.plot(demo.weights[:, 1, place + 1], color=colours[site], linewidth=0.8, linestyle=":")
-    for name, colour in zip(demo.decisions, ("black", "grey", "orange", "red"), strict=True):
-        errors = rolling_error(demo.decisions[name] != labels, window)
-        above.plot(errors, color=colour, linewidth=2.2 if name == "PWM" else 1.5, label=name)
-    above.set(ylabel=f"wrong, of the last {window}", ylim=(-0.02, 1.02))
+        above.plot(voted, rolling_mean(wrong, window), color=colour, linewidth=0.8, alpha=0.6, label=site)
+        for axes, weights in ((middle, demo.weights), (below, demo.weights_honest)):
+            if place + 1 < weights.shape[2]:
+                axes.plot(rolling_mean(weights[:, 0, place + 1], window), color=colour, linewidth=1.0, label=site)
+                axes.plot(rolling_mean(weights[:, 1, place + 1], window), color=colour, linewidth=0.8, linestyle=":")
+    styles = (("black", "-"), ("black", ":"), ("orange", "-"), ("red", "-"))
+    for name, (colour_name, line) in zip(demo.decisions, styles, strict=True):
+        errors = rolling_mean(demo.decisions[name] != labels, window)
+        above.plot(errors, color=colour_name, linestyle=line, linewidth=1.8, label=name)
+    above.set(ylabel=f"wrong, of the last {window}", ylim=(-0.02, 1.02), xlim=(0, n_slots))
     above.set_title("Eight learners, labels up to 50 slots late and a fifth of them missing")
-    above.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9, frameon=False)
-    below.set(xlabel="slot", ylabel="weight", xlim=(0, n_slots))
-    below.set_title("PWM's weights: all there (solid), somebody absent (dotted)")
-    below.axhline(0, color="black", linewidth=0.5)
-    below.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9, frameon=False)
-    figure.savefig(out, dpi=130)
+    middle.set(ylabel="weight")
+    middle.set_title(
+        f"PWM's weights when all are there (solid) and when somebody is absent (dotted), mean of the last {window}"
+    )
+    below.set(xlabel="slot", ylabel="weight")
+    below.set_title(f"The same where {WRONG} takes no part")
+    for axes in (above, middle, below):
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9, frameon=False)
+    figure.savefig(out, dpi=110)

@@ -18,7 +18,10 @@ from __future__ import annotations
 
 from quorate.errors import MissingExtraError, QuorateError
 
-__all__ = ["EXIT_CODES", "exit_code_of"]
+__all__ = ["EXIT_CODES", "EXIT_DEFECT", "exit_code_of"]
+
+#: Any error that is nobody's but ours.
+EXIT_DEFECT = 70
 
 #: What each exit code means, for `quorate --help`.
 EXIT_CODES = {
@@ -28,7 +31,7 @@ EXIT_CODES = {
     3: "bad input",
     4: "a library is missing",
     5: "a file could not be read or written",
-    70: "a defect of Quorate",
+    EXIT_DEFECT: "a defect of Quorate",
     130: "interrupted",
 }
 
@@ -50,4 +53,4 @@ def exit_code_of(error: BaseException) -> int:
         case KeyboardInterrupt():
             return 130
         case _:
-            return 70
+            return EXIT_DEFECT

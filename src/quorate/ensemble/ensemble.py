@@ -7,7 +7,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
-from quorate._extras import load
+from river import base, linear_model, optim
+
 from quorate.ensemble.models import Classes, Model, wrap
 from quorate.ensemble.views import View, Views
 from quorate.errors import LabelError, LocalError, MembersError
@@ -15,9 +16,6 @@ from quorate.events import Decision, Label, Votes
 from quorate.learner import Learner
 from quorate.rules import ExtendedPWM, Rule
 from quorate.rules.shares import share_behind
-
-load("river", "quorate.Ensemble")
-from river import base, linear_model, optim  # noqa: E402  # after the error that names the extra
 
 __all__ = ["Ensemble"]
 
@@ -99,6 +97,8 @@ class Ensemble(base.Classifier):
         named = models if isinstance(models, Mapping) else {str(place): model for place, model in enumerate(models)}
         if len(classes) != 2 or classes[0] == classes[1]:
             raise LocalError(f"classes is {classes!r}; give two, the negative first (for more use quorate.Cascade)")
+        if not named:
+            raise MembersError("models is empty; an ensemble has at least 1 learner")
         self._members: dict[str, Model] = {name: wrap(name, model, classes) for name, model in named.items()}
         self._learner = Learner("ensemble", list(self._members), _made(rule, len(self._members)), horizon)
         self._views = Views(self._members, views, streams)

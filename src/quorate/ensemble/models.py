@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Hashable, Mapping
+from importlib.util import find_spec
 from typing import Any
 
 from quorate.errors import ModelError
@@ -74,8 +75,8 @@ class RiverModel(Model):
 class SklearnModel(Model):
     """A scikit-learn classifier, which learns if it has `partial_fit`.
 
-    Features are ordered as the estimator was fitted (`feature_names_in_`), else by name as first learned. An instance
-    that lacks one of them cannot be voted on: the learner abstains.
+    Its columns are the names it was fitted with (`feature_names_in_`), else the features of the first whole instance,
+    in its order. An instance that lacks one of them cannot be voted on: the learner abstains.
     """
 
     def __init__(self, name: str, estimator: Any, classes: Classes) -> None:
@@ -88,7 +89,7 @@ class SklearnModel(Model):
         """Predict one instance; a model that has seen nothing, or lacks a feature, abstains."""
         from sklearn.exceptions import NotFittedError
 
-        row = self._row(x, self._features)
+        row = self._row(x)
         if row is None:
             return 0
         try:
@@ -103,26 +104,38 @@ class SklearnModel(Model):
 
     def learn(self, x: Any, y: Hashable) -> None:
         """Learn one labelled instance, unless it lacks a feature."""
-        if self._features is None and isinstance(x, Mapping):
-            self._features = sorted(x, key=str)
-        row = self._row(x, self._features)
+        row = self._row(x)
         if row is not None:
             self.estimator.partial_fit(row, [y], classes=sorted(self.classes, key=str))
+            if self._features is None and isinstance(x, Mapping):
+                self._features = list(x)
 
-    def _row(self, x: Any, features: list[Any] | None) -> Any:
+    def _row(self, x: Any) -> Any:
         if not isinstance(x, Mapping):
             return [list(x)]
-        if features is None:
-            features = sorted(x, key=str)
+        if self._features is None:
+            self._features = self._first_features(x)
+        features = list(x) if self._features is None else self._features
         if any(feature not in x for feature in features):
             return None
         row = [[x[feature] for feature in features]]
-        if hasattr(self.estimator, "feature_names_in_"):
-            from quorate._extras import load
+        if hasattr(self.estimator, "feature_names_in_") and find_spec("pandas"):
+            from pandas import DataFrame
 
-            # An estimator fitted on a frame warns unless it is given one.
-            return load("pandas", "A scikit-learn model fitted on a data frame").DataFrame(row, columns=features)
+            return DataFrame(row, columns=features)  # fitted on a frame, it may pick columns by name
         return row
+
+    def _first_features(self, x: Mapping[Any, Any]) -> list[Any] | None:
+        """The columns of an estimator that was fitted without names, or None where it was not fitted."""
+        expected = getattr(self.estimator, "n_features_in_", None)
+        if expected is None:
+            return None
+        if len(x) != expected:
+            raise ModelError(
+                f"the model of {self.name!r} was fitted on {expected} columns without names, and its first instance "
+                f"has {len(x)} features ({', '.join(map(str, x))}); give it a view of {expected}"
+            )
+        return list(x)
 
 
 class CallableModel(Model):

@@ -7,6 +7,7 @@ work (`quorate.Learner`), which hands a rule one labelled slot at a time.
 from __future__ import annotations
 
 import abc
+import inspect
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
@@ -108,6 +109,10 @@ class BaseRule(abc.ABC):
     @abc.abstractmethod
     def weights(self) -> Sequence[float]:
         """A copy of the weights, the bias first, then one a learner."""
+
+    def __repr__(self) -> str:
+        parameters = inspect.signature(type(self)).parameters
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in parameters)})"
 
     def predict(self, votes: Sequence[int]) -> int:
         """Decide on one slot: -1 or +1. Changes nothing."""

@@ -105,7 +105,7 @@ class Feedback:
     >>> arrivals.tolist()
     [2, -1, -1, 6, -1, 6]
     >>> present.sum(axis=0).tolist()
-    [6, 3]
+    [6, 4]
     """
 
     def __init__(

@@ -1,0 +1,38 @@
+"""Times of several programs on the same work, taken in turn so that a noisy machine disturbs all alike."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+__all__ = ["Timing", "in_turn"]
+
+
+class Timing(NamedTuple):
+    """Seconds a slot, over the repeats."""
+
+    best: float
+    median: float
+    worst: float
+
+
+def in_turn(programs: Mapping[str, tuple[Callable[[], object], int]], repeats: int) -> dict[str, Timing]:
+    """Time each program, one after the other, `repeats` times over.
+
+    Parameters
+    ----------
+    programs
+        By name: what to run, and how many slots it works through.
+    repeats
+        How often. The first round is not counted: it compiles and warms caches.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in programs}
+    for turn in range(repeats + 1):
+        for name, (program, n_slots) in programs.items():
+            start = time.perf_counter()
+            program()
+            if turn:
+                seconds[name].append((time.perf_counter() - start) / n_slots)
+    return {name: Timing(min(each), statistics.median(each), max(each)) for name, each in seconds.items()}

@@ -1,0 +1,107 @@
+"""The scikit-learn face: the library's own estimator checks, and what they do not see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris, make_classification
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, Perceptron, SGDClassifier
+from sklearn.model_selection import cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from quorate import PWM, AverageMajority
+from quorate.sklearn import EnsembleClassifier
+
+ONLINE = [("sgd", SGDClassifier(random_state=0)), ("bayes", GaussianNB())]
+BATCH = [("linear", LogisticRegression()), ("tree", DecisionTreeClassifier(random_state=0)), ("bayes", GaussianNB())]
+
+
+@parametrize_with_checks(
+    [EnsembleClassifier(BATCH), EnsembleClassifier(ONLINE, rule=PWM), EnsembleClassifier(ONLINE, rule=AverageMajority)]
+)  # type: ignore[untyped-decorator]
+def test_scikit_learn_estimator_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.parametrize("load", [load_breast_cancer, load_iris])
+def test_it_classifies(load: Any) -> None:
+    X, y = load(return_X_y=True)
+    model = EnsembleClassifier([("l", make_pipeline(StandardScaler(), LogisticRegression())), *BATCH[1:]])
+    assert cross_val_score(model, X, y, cv=3).mean() > 0.88
+
+
+def test_fit_learns_weights_from_rows_a_model_has_not_seen() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 3)), rng.integers(0, 2, 400)
+    y[:] = X[:, 0] > 0
+    noise = DecisionTreeClassifier(random_state=0)  # fits any noise it is given
+    flipped = np.where(rng.random(400) < 0.2, 1 - y, y)
+    given: list[Any] = []
+
+    class Spy(PWM):
+        def _run(self, votes: Any, labels: Any) -> Any:
+            given.append((votes == labels[:, None]).mean(axis=0))
+            return super()._run(votes, labels)
+
+    model = EnsembleClassifier([("tree", noise), ("linear", LogisticRegression())], rule=Spy).fit(X, flipped)
+    # On the rows it was fitted on the tree is never wrong; on others it is much worse than the line.
+    assert model.estimators_[0].score(X, flipped) == 1.0
+    tree, line = given[0]
+    assert tree + 0.05 < line < 0.85
+
+
+def test_partial_fit_is_prequential() -> None:
+    X, y = make_classification(600, random_state=0)
+    model = EnsembleClassifier(ONLINE, rule=PWM)
+    rule = PWM(2)
+    models = [SGDClassifier(random_state=0), GaussianNB()]
+    for start in range(0, 600, 50):
+        rows = slice(start, start + 50)
+        votes = np.zeros((50, 2), int)
+        if start:
+            votes = np.column_stack([np.where(each.predict(X[rows]) == 1, 1, -1) for each in models])
+        rule.run(votes, np.where(y[rows] == 1, 1, -1))
+        for each in models:
+            each.partial_fit(X[rows], y[rows], classes=[0, 1])
+        model.partial_fit(X[rows], y[rows], classes=[0, 1])
+        assert model.rules_[0].weights == rule.weights
+
+
+def test_fixed_estimators_are_given_fitted_and_stay_so() -> None:
+    X, y = load_iris(return_X_y=True)
+    fitted = LogisticRegression(max_iter=500).fit(X, y)
+    before = fitted.coef_.copy()
+    model = EnsembleClassifier([("l", fitted), ("p", Perceptron().fit(X, y))], fixed=True).fit(X, y)
+    assert model.score(X, y) > 0.9
+    model.partial_fit(X, y)
+    assert model.estimators_[0] is fitted
+    assert (fitted.coef_ == before).all()
+    with pytest.raises(NotFittedError):
+        EnsembleClassifier([("l", LogisticRegression())], fixed=True).fit(X, y)
+
+
+def test_misuse() -> None:
+    X, y = load_iris(return_X_y=True)
+    assert not hasattr(EnsembleClassifier(BATCH), "partial_fit")
+    with pytest.raises(ValueError, match="needs classes in its first call"):
+        EnsembleClassifier(ONLINE).partial_fit(X, y)
+    with pytest.raises(ValueError, match="which is not among the classes"):
+        EnsembleClassifier(ONLINE).partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(ValueError, match="estimators is empty"):
+        EnsembleClassifier([]).fit(X, y)
+
+
+def test_probabilities_agree_with_predictions() -> None:
+    X, y = load_iris(return_X_y=True)
+    model = EnsembleClassifier(BATCH).fit(X[::2], y[::2])
+    shares = model.predict_proba(X)
+    assert shares.shape == (150, 3)
+    assert np.allclose(shares.sum(axis=1), 1)
+    assert (model.classes_[shares.argmax(axis=1)] == model.predict(X)).all()
