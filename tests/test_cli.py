@@ -15,6 +15,7 @@ import pytest
 from quorate import ExtendedPWM, __version__
 from quorate.cli.demo import SITES, run
 from quorate.evaluate import decide
+from quorate.streams import data_folder
 
 
 def quorate(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -29,7 +30,7 @@ def test_version(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout.strip()) == (0, f"quorate {__version__}")
 
 
-@pytest.mark.parametrize("command", [[], ["demo"], ["doctor"]])
+@pytest.mark.parametrize("command", [[], ["demo"], ["compare"], ["doctor"]])
 def test_help_has_examples_and_exit_codes(command: list[str], tmp_path: Path) -> None:
     done = quorate(*command, "--help", cwd=tmp_path)
     assert done.returncode == 0
@@ -112,3 +113,92 @@ def test_doctor_tells_what_is_not_there(tmp_path: Path) -> None:
     done = quorate("doctor", "--data", str(tmp_path / "nowhere"), "--json", cwd=tmp_path)
     findings = {finding["what"]: finding for finding in json.loads(done.stdout)["findings"]}
     assert findings["data folder"]["state"] == "missing"
+
+
+ELECTRICITY = str((Path(__file__).parent.parent / (data_folder() or Path())).resolve() / "r2_elec2.csv.gz")
+
+
+def test_compare_on_electricity(tmp_path: Path) -> None:
+    done = quorate("compare", ELECTRICITY, "--label", "class", "--positive", "UP", "--out", "new/folder", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for name in ("PWM", "AverageMajority", "PreviousLabel (baseline)", "MajorityClass (baseline)"):
+        assert name in done.stdout
+    out = tmp_path / "new" / "folder"
+    rows = {row["name"]: row for row in json.loads((out / "compare.json").read_text())["rows"]}
+    assert rows["PWM"]["error"] == pytest.approx(0.1178, abs=0.002)
+    assert rows["PreviousLabel"]["error"] == pytest.approx(0.1418, abs=0.0005)
+    assert rows["PreviousLabel"]["kappa_temporal"] == 0
+    assert (out / "compare.png").read_bytes().startswith(b"\x89PNG")
+    assert (out / "compare.parquet").stat().st_size > 10_000
+
+
+def test_compare_with_a_day_of_delay_shows_the_previous_label_collapse(tmp_path: Path) -> None:
+    arguments = ["compare", ELECTRICITY, "--label", "class", "--positive", "UP", "--delay", "48", "--json"]
+    done = quorate(*arguments, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    rows = {row["name"]: row for row in document["rows"]}
+    assert rows["PreviousLabel"]["error"] > 0.3
+    assert rows["AverageMajority"]["error"] < rows["PreviousLabel"]["error"]
+    assert document["feedback"]["delay"] == "Constant(slots=48)"
+
+
+def small_csv(path: Path, labels: str = "ab", n_rows: int = 200) -> None:
+    rng = np.random.default_rng(0)
+    rows = [f"{rng.normal():.4f},{rng.normal():.4f},{labels[number % len(labels)]}" for number in range(n_rows)]
+    path.write_text("u,v,y\n" + "\n".join(rows) + "\n")
+
+
+def test_compare_with_every_option(tmp_path: Path) -> None:
+    small_csv(tmp_path / "a.csv")
+    with (tmp_path / "a.csv").open("a") as file:
+        file.write("1,2\n")
+    options = (
+        "--label y --positive a --learners 2 --train-rows 30 --model sklearn.tree:DecisionTreeClassifier "
+        "--model river.naive_bayes:GaussianNB --views --delay uniform:0:9 --label-prob 0.7 --observe-prob 0.9 "
+        "--window 20 --seed 4 --repeat 3 --category v --on-bad-row skip --json"
+    )
+    done = quorate("compare", "a.csv", *options.split(), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["rows_skipped"] == 1
+    assert document["seeds"] == [4, 5, 6]
+    assert [each["model"] for each in document["learners"]] == ["DecisionTreeClassifier()", "GaussianNB ()"]
+    assert document["rows"][0]["error_interval"] is not None
+    shown = quorate("compare", "a.csv", *options.replace("--json", "").split(), cwd=tmp_path)
+    assert "±" in shown.stdout
+    assert "1 rows left out" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "code", "message"),
+    [
+        ("a.csv", "u,y\n1,a\n2\n", "--label y", 3, "a.csv, line 3: 1 fields where 2 were expected"),
+        ("a.csv", "u,y\n" + "1,a\n2,b\n" * 50, "--label z", 3, "has no column 'z'; it has u, y"),
+        ("a.csv", "u,y\n" + "1,a\n" * 50, "--label y", 3, "are all 'a'"),
+        ("a.csv", "", "--label y", 3, "a.csv cannot be read as csv: it is empty"),
+        ("a.csv", "u,y\n", "--label y", 3, "it is empty"),
+        ("a.csv", "u,y\n" + "1,a\n2,b\n3,c\n" * 50, "--label y", 3, "holds 3 values ('a', 'b', 'c')"),
+        ("a.csv.gz", "u,y\n1,a\n", "--label y", 3, "a.csv.gz cannot be read as csv compressed with gzip"),
+        ("a.parquet", "u,y\n1,a\n", "--label y", 3, "a.parquet cannot be read as parquet"),
+        ("a.xls", "u,y\n1,a\n", "--label y", 3, "its ending says no format"),
+        ("b.csv", "u,y\n1,a\n", "--label y", 3, "a.csv is not a file"),
+        ("a.csv", "u,y\n" + "1,a\n2,b\n" * 50, "--label y --delay soon", 3, "delay is 'soon'"),
+        ("a.csv", "u,y\n" + "1,a\n2,b\n" * 50, "--label y --model no.such:Model", 3, "no model is at 'no.such:Model'"),
+        ("a.csv", "u,y\n" + "1,a\n2,b\n" * 50, "--label y --out a.csv", 3, "a.csv is not a folder"),
+        ("a.csv", "u,y\n1,a\n", "", 2, "Missing option '--label'"),
+        ("a.csv", "u,y\n1,a\n", "--label y --label-prob 2", 2, "Invalid value for '--label-prob'"),
+        ("a.csv", "u,y\n1,a\n", "--label y --on-bad-row cry", 2, "Invalid value for '--on-bad-row'"),
+    ],
+)
+def test_bad_files_are_one_clear_line(
+    name: str, content: str, options: str, code: int, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(content)
+    file = "a.csv" if name == "b.csv" else name
+    done = quorate("compare", file, *options.split(), cwd=tmp_path)
+    assert done.returncode == code, done.stderr
+    assert message in done.stderr
+    assert done.stderr.startswith("quorate: ")
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr

@@ -13,6 +13,7 @@ EXTRA_OF = {
     "river": "river",
     "sklearn": "sklearn",
     "matplotlib": "plot",
+    "pyarrow": "files",
     "typer": "cli",
     "rich": "cli",
 }

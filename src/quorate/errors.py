@@ -9,6 +9,7 @@
     │   ├── SlotError                a slot that goes backwards or is no slot number
     │   ├── MembersError             member names that are missing, repeated or malformed
     │   ├── ModelError               a model that cannot vote or learn as asked
+    │   ├── SourceError              a file that cannot be read as a stream, with the line where it is at fault
     │   └── SnapshotError            a snapshot of another version, damaged or incomplete
     ├── RemoteError (ValueError)     a message from elsewhere is at fault: its sender must mend it
     │   ├── MessageError             not decodable, or its fields cannot be true
@@ -33,6 +34,7 @@ __all__ = [
     "RemoteError",
     "SlotError",
     "SnapshotError",
+    "SourceError",
     "StrangerError",
     "VotesError",
 ]
@@ -64,6 +66,10 @@ class MembersError(LocalError):
 
 class ModelError(LocalError):
     """A model cannot vote or learn as asked."""
+
+
+class SourceError(LocalError):
+    """A file cannot be read as a stream; the message names the file, the line where there is one, and the reason."""
 
 
 class SnapshotError(LocalError):

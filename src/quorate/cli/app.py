@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -28,6 +29,14 @@ app = typer.Typer(
 
 # Typer carries its own copy of Click since 0.29 and exports only this subclass of UsageError.
 _UsageError: type[typer.BadParameter] = typer.BadParameter.__mro__[1]
+
+
+class BadRowsOption(StrEnum):
+    """What a row that cannot be read is."""
+
+    error = "error"
+    skip = "skip"
+
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
 
@@ -61,6 +70,61 @@ def demo(
     from quorate.cli.demo import show
 
     show(seed=seed, n_slots=slots, out=out, as_json=as_json)
+
+
+@app.command(
+    "compare",
+    epilog="Examples: [bold]quorate compare prices.csv.gz --label class --positive UP[/bold]; "
+    "[bold]quorate compare prices.csv.gz --label class --delay 48 --label-prob 0.8 --repeat 5[/bold]; "
+    "[bold]quorate compare rows.parquet --label y --model sklearn.tree:DecisionTreeClassifier --views[/bold]",
+)
+def compare_command(
+    file: Annotated[Path, typer.Argument(help="CSV (also .gz .bz2 .xz .zst), Parquet, JSON lines or ARFF.")],
+    label: Annotated[str, typer.Option(help="The column of the label.")],
+    positive: Annotated[str | None, typer.Option(help="The class that is +1. Default: of two, the later.")] = None,
+    learners: Annotated[int, typer.Option(min=1, max=10_000, help="How many learners there are.")] = 8,
+    train_rows: Annotated[
+        int | None, typer.Option(min=1, help="Rows each model is trained on. Default: 2000, at most half in all.")
+    ] = None,
+    model: Annotated[
+        list[str] | None, typer.Option(help="A local model's import path; several are dealt in turn.")
+    ] = None,
+    views: Annotated[bool, typer.Option("--views", help="Split the columns over the learners.")] = False,
+    delay: Annotated[
+        str, typer.Option(help="Slots a label is late: N, uniform:LOW:HIGH, geometric:MEAN, column:NAME.")
+    ] = "0",
+    label_prob: Annotated[float, typer.Option(min=0, max=1, help="How likely a label ever comes.")] = 1.0,
+    observe_prob: Annotated[float, typer.Option(min=0, max=1, help="How likely a learner observes a slot.")] = 1.0,
+    window: Annotated[int | None, typer.Option(min=1, help="Slots of the rolling error in the picture.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Draws delays, gaps and absences.")] = 0,
+    repeat: Annotated[int, typer.Option(min=1, max=1000, help="How often they are drawn, for an interval.")] = 1,
+    category: Annotated[list[str] | None, typer.Option(help="A column of numbers that are names.")] = None,
+    on_bad_row: Annotated[BadRowsOption, typer.Option(help="What a row that cannot be read is.")] = BadRowsOption.error,
+    out: Annotated[Path, typer.Option(help="The folder for compare.json, .parquet and .png.")] = Path("."),
+    as_json: Json = False,
+) -> None:
+    """Show which rule suits a stream, under the delays and gaps it really has."""
+    from quorate.cli.compare import show
+
+    show(
+        file,
+        label,
+        models=model or [],
+        window=window,
+        out=out,
+        as_json=as_json,
+        positive=positive,
+        learners=learners,
+        train_rows=train_rows,
+        views=views,
+        delay=delay,
+        label_prob=label_prob,
+        observe_prob=observe_prob,
+        seed=seed,
+        repeat=repeat,
+        types=dict.fromkeys(category or [], "category"),
+        on_bad_row=on_bad_row.value,
+    )
 
 
 @app.command(epilog="Examples: [bold]quorate doctor[/bold]; [bold]quorate doctor --json[/bold]")

@@ -1,6 +1,28 @@
 """Measurement: decisions as they were issued, beside what needs no learning at all."""
 
-from quorate.evaluate.measures import rolling_mean
+from quorate.evaluate.compare import compare, compare_votes
+from quorate.evaluate.local_models import LocalModel, model_from_text, train
+from quorate.evaluate.measures import Measures, fading_mean, interval, measure, rolling_mean
+from quorate.evaluate.prequential import prequential
 from quorate.evaluate.recording import Recording, arriving, decide
+from quorate.evaluate.result import Comparison, Row, versions
 
-__all__ = ["Recording", "arriving", "decide", "rolling_mean"]
+__all__ = [
+    "Comparison",
+    "LocalModel",
+    "Measures",
+    "Recording",
+    "Row",
+    "arriving",
+    "compare",
+    "compare_votes",
+    "decide",
+    "fading_mean",
+    "interval",
+    "measure",
+    "model_from_text",
+    "prequential",
+    "rolling_mean",
+    "train",
+    "versions",
+]

@@ -1,19 +1,78 @@
-"""Measures over the slots of a stream."""
+"""How wrong decisions were, in measures that are not fooled by imbalance or by runs of equal labels."""
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["rolling_mean"]
+__all__ = ["Measures", "fading_mean", "interval", "measure", "rolling_mean"]
+
+
+class Measures(msgspec.Struct, frozen=True):
+    """What became of some decisions.
+
+    Parameters
+    ----------
+    error
+        The share of wrong decisions.
+    balanced_error
+        The mean of the two classes' errors: guessing one class for ever has 1/2.
+    kappa
+        How far the accuracy is above that of a guess with the same rates of answers: 1 is perfect, 0 no better.
+    kappa_temporal
+        How far it is above that of the previous label, as far as that was known: 0 is no better than repeating it.
+    slots
+        Of how many decisions.
+    """
+
+    error: float
+    balanced_error: float
+    kappa: float
+    kappa_temporal: float
+    slots: int
+
+
+def measure(decisions: NDArray[Any], labels: NDArray[Any], previous: NDArray[Any]) -> Measures:
+    """Measure decisions as they were issued.
+
+    Parameters
+    ----------
+    decisions, labels
+        -1 or +1 a slot.
+    previous
+        What the previous label answered in the same slots, with the same delays and gaps.
+
+    Examples
+    --------
+    >>> labels = np.array([1, 1, 1, -1, -1, 1])
+    >>> measures = measure(np.array([1, 1, 1, 1, -1, 1]), labels, previous=np.array([1, 1, 1, 1, -1, -1]))
+    >>> measures.balanced_error, round(measures.kappa, 3), measures.kappa_temporal
+    (0.25, 0.571, 0.5)
+    """
+    wrong = decisions != labels
+    error = float(wrong.mean())
+    by_class = [float(wrong[labels == sign].mean()) for sign in (-1, 1) if (labels == sign).any()]
+    said, true = float((decisions > 0).mean()), float((labels > 0).mean())
+    by_chance = 1 - (said * true + (1 - said) * (1 - true))
+    repeated = float((previous != labels).mean())
+    return Measures(error, float(np.mean(by_class)), _above(error, by_chance), _above(error, repeated), len(labels))
+
+
+def _above(error: float, reference: float) -> float:
+    """1 - error / reference; where the reference is never wrong, nothing can be above it."""
+    if reference == 0:
+        return 0.0 if error == 0 else float("-inf")
+    return 1 - error / reference
 
 
 def rolling_mean(values: NDArray[Any], window: int) -> NDArray[np.float64]:
-    """The mean of the last `window` values, at each place; of mistakes, that is the rolling error.
+    """The mean of the last `window` values, at each place; of mistakes, that is the windowed error.
 
     At the beginning, where there are fewer, it is the mean of those.
 
@@ -24,3 +83,30 @@ def rolling_mean(values: NDArray[Any], window: int) -> NDArray[np.float64]:
     ends = np.arange(1, len(values) + 1)
     starts = np.maximum(ends - window, 0)
     return np.asarray((total[ends] - total[starts]) / (ends - starts))
+
+
+def fading_mean(values: NDArray[Any], factor: float = 0.999) -> NDArray[np.float64]:
+    """The mean of all values so far, each weighing `factor` times as much as the next; of mistakes, the fading error.
+
+    >>> fading_mean(np.array([True, False, False]), factor=0.5).round(3).tolist()
+    [1.0, 0.333, 0.143]
+    """
+    sums = accumulate(values.tolist(), lambda total, value: factor * total + value)
+    counts = accumulate([1.0] * len(values), lambda total, one: factor * total + one)
+    return np.fromiter(sums, np.float64, len(values)) / np.fromiter(counts, np.float64, len(values))
+
+
+def interval(values: list[float]) -> tuple[float, float] | None:
+    """The 95 % confidence interval of the mean of a few repeats (Student's t), or None for one.
+
+    >>> low, high = interval([0.10, 0.12, 0.11])
+    >>> round(low, 4), round(high, 4)
+    (0.0852, 0.1348)
+    """
+    if len(values) < 2:
+        return None
+    from scipy.stats import t
+
+    mean, spread = float(np.mean(values)), float(np.std(values, ddof=1)) / len(values) ** 0.5
+    half = float(t.ppf(0.975, len(values) - 1)) * spread
+    return mean - half, mean + half

@@ -18,6 +18,7 @@ from quorate.rules.extended_pwm import ExtendedPWM
 from quorate.rules.pwm import PWM
 
 __all__ = [
+    "BASELINES",
     "PWM",
     "RULES",
     "AverageMajority",
@@ -35,6 +36,9 @@ __all__ = [
 RULES: dict[str, type[BaseRule]] = {
     rule.__name__: rule for rule in (PWM, ExtendedPWM, AverageMajority, PreviousLabel, MajorityClass)
 }
+
+#: Those that need no votes: what every comparison shows beside the others.
+BASELINES = ("PreviousLabel", "MajorityClass")
 
 
 def rule_named(name: str) -> type[BaseRule]:

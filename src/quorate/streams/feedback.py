@@ -12,7 +12,7 @@ from quorate.errors import LocalError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NEVER", "Constant", "Delay", "Feedback", "Geometric", "Realized", "Uniform"]
+__all__ = ["NEVER", "Constant", "Delay", "Feedback", "Geometric", "Realized", "Uniform", "delay_from_text"]
 
 #: The arrival of a label that never comes.
 NEVER = -1
@@ -68,6 +68,25 @@ class _Column(NamedTuple):
         if len(drawn) < len(uniform):
             raise LocalError(f"there are delays for {len(self.delays)} slots, but slot {len(self.delays)} came")
         return drawn
+
+
+def delay_from_text(text: str) -> Constant | Uniform | Geometric:
+    """Read a delay as the command line writes it.
+
+    >>> delay_from_text("uniform:0:50"), delay_from_text("geometric:20"), delay_from_text("48")
+    (Uniform(low=0, high=50), Geometric(mean=20.0), Constant(slots=48))
+    """
+    kind, *numbers = text.split(":")
+    try:
+        if kind == "uniform" and len(numbers) == 2:
+            return Uniform(int(numbers[0]), int(numbers[1]))
+        if kind == "geometric" and len(numbers) == 1:
+            return Geometric(float(numbers[0]))
+        return Constant(int(text))
+    except ValueError:
+        raise LocalError(
+            f"delay is {text!r}; write a number of slots, uniform:LOW:HIGH, geometric:MEAN or column:NAME"
+        ) from None
 
 
 Delay = int | Constant | Uniform | Geometric | Callable[[int], int] | Sequence[int]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
 
 from quorate.errors import LocalError
-from quorate.streams.synthetic import Arrays, SyntheticStream
+from quorate.streams.synthetic import Drawn, SyntheticStream
 
 __all__ = ["RotatingHyperplane"]
 
@@ -64,21 +66,27 @@ class RotatingHyperplane(SyntheticStream):
         self.drift = drift
         self.drift_is = drift_is
 
-    def arrays(self, n_slots: int, n_simulations: int = 1) -> Arrays:
-        """Draw whole simulations, each from its own part of the seed: the first is what iterating gives."""
-        features = np.empty((n_simulations, n_slots, self.n_learners, self.n_features))
-        labels = np.empty((n_simulations, n_slots), np.int8)
-        for simulation in range(n_simulations):
-            of_features, of_moves = self._generators(simulation, parts=2)
-            features[simulation] = of_features.uniform(-1, 1, features.shape[1:])
-            normal = self.normals(n_slots, of_moves)
-            relevant = features[simulation, :, : self.n_relevant].reshape(n_slots, -1)
-            labels[simulation] = np.where(np.einsum("nf,nf->n", relevant, normal) >= 0, 1, -1)
-        return Arrays(features, labels)
+    @property
+    def step(self) -> float:
+        """The standard deviation of one step of one parameter."""
+        return self.drift if self.drift_is == "standard deviation" else math.sqrt(self.drift)
 
-    def normals(self, n_slots: int, rng: np.random.Generator) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-        """Draw the hyperplane's normal in each slot."""
-        step = self.drift if self.drift_is == "standard deviation" else np.sqrt(self.drift)
-        moves = rng.normal(0.0, 1.0, (n_slots, self.n_relevant * self.n_features))
-        moves[1:] *= step
-        return np.cumsum(moves, axis=0)
+    def _simulate(self, simulation: int) -> Callable[[int], Drawn]:
+        of_features, of_moves = self._generators(simulation, parts=2)
+        normal = of_moves.normal(0.0, 1.0, self.n_relevant * self.n_features)
+
+        def draw(n_slots: int) -> Drawn:
+            nonlocal normal
+            features = of_features.uniform(-1, 1, (n_slots, self.n_learners, self.n_features))
+            moves = (
+                of_moves.normal(0.0, self.step, (n_slots, normal.size))
+                if self.step
+                else np.zeros((n_slots, normal.size))
+            )
+            normals = np.cumsum(np.vstack((normal, moves)), axis=0)  # the last is the first of the next slots
+            normal = normals[-1]
+            seen = features[:, : self.n_relevant].reshape(n_slots, -1)
+            labels = np.where((seen * normals[:-1]).sum(axis=1) >= 0, np.int8(1), np.int8(-1))
+            return Drawn(features, labels)
+
+        return draw

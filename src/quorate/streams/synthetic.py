@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from quorate.errors import LocalError
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Arrays", "Observation", "SyntheticStream"]
+__all__ = ["Arrays", "Drawn", "Observation", "SyntheticStream"]
+
+_BLOCK_SLOTS = 256
 
 
 class Observation(NamedTuple):
@@ -23,6 +28,14 @@ class Observation(NamedTuple):
     """The truth, -1 or +1."""
     local_labels: Mapping[str, int] | None = None
     """What each learner's own model learns, where it is not the label."""
+
+
+class Drawn(NamedTuple):
+    """Some slots of one simulation; shapes as in `Arrays`, without the first dimension."""
+
+    features: NDArray[np.float64]
+    labels: NDArray[np.int8]
+    local_labels: NDArray[np.int8] | None = None
 
 
 class Arrays(NamedTuple):
@@ -37,7 +50,10 @@ class Arrays(NamedTuple):
 
 
 class SyntheticStream(abc.ABC):
-    """A stream that is drawn from a seed, slot by slot or many simulations at once.
+    """A stream that is drawn from a seed: slot by slot without end, or many simulations at once.
+
+    Each simulation has its own part of the seed, and each kind of draw its own generator. So a longer stream begins as
+    a shorter one does, and the first simulation is what iterating gives.
 
     Parameters
     ----------
@@ -50,6 +66,8 @@ class SyntheticStream(abc.ABC):
     """
 
     def __init__(self, n_learners: int, n_features: int, seed: int) -> None:
+        if n_learners < 1 or n_features < 1:
+            raise LocalError(f"n_learners is {n_learners} and n_features {n_features}; both must be at least 1")
         self.n_learners = n_learners
         self.n_features = n_features
         self.seed = seed
@@ -60,22 +78,35 @@ class SyntheticStream(abc.ABC):
         return [f"learner-{place}" for place in range(1, self.n_learners + 1)]
 
     @abc.abstractmethod
+    def _simulate(self, simulation: int) -> Callable[[int], Drawn]:
+        """Begin a simulation: each call of what this gives draws so many more slots."""
+
     def arrays(self, n_slots: int, n_simulations: int = 1) -> Arrays:
-        """Draw whole simulations, each from its own part of the seed: the first is what iterating gives."""
+        """Draw many whole simulations."""
+        drawn = [self._simulate(simulation)(n_slots) for simulation in range(n_simulations)]
+        local = [each.local_labels for each in drawn if each.local_labels is not None]
+        return Arrays(
+            np.stack([each.features for each in drawn]),
+            np.stack([each.labels for each in drawn]),
+            np.stack(local) if local else None,
+        )
+
+    def __iter__(self) -> Iterator[Observation]:
+        """Give slot after slot, for ever."""
+        names = self.names
+        keys = [f"x{place}" for place in range(1, self.n_features + 1)]
+        draw = self._simulate(0)
+        while True:
+            features, labels, local_labels = draw(_BLOCK_SLOTS)
+            for slot, label in enumerate(labels.tolist()):
+                rows = features[slot].tolist()
+                views = {name: dict(zip(keys, row, strict=True)) for name, row in zip(names, rows, strict=True)}
+                own = None if local_labels is None else dict(zip(names, local_labels[slot].tolist(), strict=True))
+                yield Observation(views, label, own)
 
     def take(self, n_slots: int) -> Iterator[Observation]:
         """Give the first `n_slots` slots, one by one."""
-        features, labels, local_labels = self.arrays(n_slots)
-        names = self.names
-        keys = [f"x{place}" for place in range(1, self.n_features + 1)]
-        for slot in range(n_slots):
-            views = {
-                name: dict(zip(keys, row, strict=True))
-                for name, row in zip(names, features[0, slot].tolist(), strict=True)
-            }
-            local = None if local_labels is None else dict(zip(names, local_labels[0, slot].tolist(), strict=True))
-            yield Observation(views, int(labels[0, slot]), local)
+        return islice(self, n_slots)
 
     def _generators(self, simulation: int, parts: int) -> list[np.random.Generator]:
-        """One generator a kind of draw, so that a longer stream begins as a shorter one does."""
         return [np.random.default_rng([self.seed, simulation, part]) for part in range(parts)]

@@ -1,0 +1,107 @@
+"""`quorate compare`: which rule suits a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.table import Table
+
+from quorate._extras import load
+from quorate.errors import LocalError
+from quorate.evaluate import Comparison, compare, model_from_text, rolling_mean
+from quorate.rules import BASELINES
+
+__all__ = ["draw", "show"]
+
+
+def show(
+    file: Path, label: str, *, models: list[str], window: int | None, out: Path, as_json: bool, **options: Any
+) -> None:
+    """Compare, print the table, write `compare.json`, `compare.parquet` and `compare.png`."""
+    if out.exists() and not out.is_dir():
+        raise LocalError(f"{out} is not a folder; --out is where compare.json, .parquet and .png go")
+    load("matplotlib", "quorate compare")
+    given = [model_from_text(text) for text in models] or None
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, Any] = {}
+
+        def progress(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=total)
+            bars.update(tasks[what], completed=done, total=total)
+
+        comparison = compare(file, label, models=given, progress=progress, **options)
+    out.mkdir(parents=True, exist_ok=True)
+    comparison.save_json(out / "compare.json")
+    comparison.save_parquet(out / "compare.parquet")
+    draw(comparison, window, out / "compare.png")
+    if as_json:
+        print(json.dumps(comparison.document(), indent=2))
+    else:
+        _print(comparison, out)
+
+
+def _print(comparison: Comparison, out: Path) -> None:
+    console = Console()
+    facts = comparison.facts
+    skipped = facts["rows_skipped"] + facts["rows_without_label"]
+    console.print(
+        f"{facts['source']}: {len(facts['learners'])} learners, each trained on {facts['rows_train_each']} rows; "
+        f"{facts['slots']} slots; +1 is {facts['label']} = {facts['positive']}"
+        + (f"; {skipped} rows left out" if skipped else ""),
+        highlight=False,
+    )
+    table = Table("", "wrong", "balanced", "kappa", "temporal kappa")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    best_learner = next((row.name for row in comparison.rows if row.kind == "learner"), None)
+    for row in comparison.rows:
+        if row.kind == "learner" and row.name != best_learner:
+            continue
+        note = {"baseline": " (baseline)", "learner": " alone, the best in hindsight"}.get(row.kind, "")
+        bounds = row.interval("error")
+        half = "" if bounds is None else f" ± {(bounds[1] - bounds[0]) / 2:.2%}"
+        table.add_row(
+            row.name + note,
+            f"{row.mean('error'):.2%}{half}",
+            f"{row.mean('balanced_error'):.2%}",
+            f"{row.mean('kappa'):.3f}",
+            f"{row.mean('kappa_temporal'):.3f}",
+            style=None if row.kind == "rule" else "dim",
+        )
+    console.print(table)
+    console.print(f"Written to {out}: compare.json, compare.parquet (every slot), compare.png", highlight=False)
+
+
+def draw(comparison: Comparison, window: int | None, out: Path) -> None:
+    """Draw the rolling error of each rule and baseline, of the first repeat."""
+    from matplotlib.figure import Figure
+
+    labels = comparison.recordings[0].labels
+    window = window or max(50, len(labels) // 50)
+    figure = Figure(figsize=(11, 6), layout="constrained")
+    axes = figure.subplots()
+    step = max(1, len(labels) // 5000)  # more points than pixels only cost time
+    for row in comparison.rows:
+        if row.kind == "learner":
+            continue
+        errors = rolling_mean(comparison.decisions[0][row.name] != labels, window)
+        style = {"color": "black", "linewidth": 1.0} if row.name in BASELINES else {"linewidth": 1.5}
+        line = {"PreviousLabel": ":", "MajorityClass": "--"}.get(row.name, "-")
+        label = f"{row.name}  {row.mean('error'):.2%}"
+        axes.plot(range(0, len(labels), step), errors[::step], linestyle=line, label=label, **style)
+    axes.set(xlabel="slot", ylabel=f"wrong, of the last {window}", xlim=(0, len(labels)), ylim=(0, None))
+    axes.set_title(f"{Path(comparison.facts['source']).name}: rolling error, and the error over all slots")
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9, frameon=False)
+    figure.savefig(out, dpi=120)

@@ -1,0 +1,123 @@
+"""A result that knows where it comes from, and saves itself."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import platform
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from quorate._extras import load
+from quorate._version import __version__
+from quorate.evaluate.measures import Measures, interval
+from quorate.evaluate.recording import Recording
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Comparison", "Row", "versions"]
+
+
+def versions() -> dict[str, str]:
+    """The versions of everything a result may depend on."""
+    found = {"quorate": __version__, "python": platform.python_version()}
+    for name in ("numpy", "numba", "scikit-learn", "river", "pyarrow", "scipy"):
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One competitor: its measures in each repeat.
+
+    Parameters
+    ----------
+    name
+        The rule, baseline or learner.
+    kind
+        ``rule``, ``baseline`` (needs no votes) or ``learner`` (one local model alone).
+    repeats
+        The measures of each repeat.
+    """
+
+    name: str
+    kind: str
+    repeats: list[Measures]
+
+    def mean(self, measure: str) -> float:
+        """The mean of a measure over the repeats."""
+        return float(np.mean([getattr(each, measure) for each in self.repeats]))
+
+    def interval(self, measure: str) -> tuple[float, float] | None:
+        """The 95 % interval of that mean, where there is more than one repeat."""
+        return interval([getattr(each, measure) for each in self.repeats])
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """Competitors on one stream, best first, and how it was done.
+
+    Parameters
+    ----------
+    rows
+        The competitors, by their mean error.
+    facts
+        Source, rows used, seeds, feedback, versions.
+    recordings
+        Votes, labels and arrivals of each repeat.
+    decisions
+        The decisions of each repeat by competitor, as they were issued.
+    """
+
+    rows: list[Row]
+    facts: dict[str, Any]
+    recordings: list[Recording]
+    decisions: list[dict[str, NDArray[np.int8]]]
+
+    def __getitem__(self, name: str) -> Row:
+        return next(row for row in self.rows if row.name == name)
+
+    def document(self) -> dict[str, Any]:
+        """Everything but the slots, as a JSON-able dict."""
+        fields = Measures.__struct_fields__
+        rows = [
+            {
+                "name": row.name,
+                "kind": row.kind,
+                **{field: row.mean(field) for field in fields},
+                "error_interval": row.interval("error"),
+                "repeats": [msgspec.to_builtins(each) for each in row.repeats],
+            }
+            for row in self.rows
+        ]
+        return {"rows": rows, **self.facts}
+
+    def save_json(self, path: str | Path) -> None:
+        """Write the document."""
+        Path(path).write_text(json.dumps(self.document(), indent=2) + "\n")
+
+    def save_parquet(self, path: str | Path) -> None:
+        """Write every slot of every repeat: votes, label, arrival, and each competitor's decision."""
+        load("pyarrow", "Saving a result as Parquet")
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        tables = []
+        for repeat, (recording, decided) in enumerate(zip(self.recordings, self.decisions, strict=True)):
+            n_slots = len(recording.labels)
+            columns: dict[str, Any] = {
+                "repeat": np.full(n_slots, repeat, np.int16),
+                "slot": np.arange(n_slots, dtype=np.int64),
+                "label": recording.labels,
+                "arrival": recording.arrivals,
+            }
+            columns |= {f"vote:{name}": recording.votes[:, place] for place, name in enumerate(recording.names)}
+            columns |= {f"decision:{name}": issued for name, issued in decided.items()}
+            tables.append(pa.table(columns))
+        facts = {b"quorate": json.dumps(self.facts).encode()}
+        parquet.write_table(pa.concat_tables(tables).replace_schema_metadata(facts), path)
