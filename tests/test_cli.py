@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +82,8 @@ def test_the_demo_is_what_it_says() -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["demo", "--out", "no/such/folder/x.png"], 5, "quorate: no/such/folder/x.png cannot be written"),
+        (["demo", "--out", "no/such/folder/x.png"], 5, "quorate: nothing can be written to no/such/folder"),
+        (["demo", "--out", "folder.png"], 5, "quorate: folder.png cannot be written: it is a folder"),
         (["demo", "--slots", "3"], 2, "Invalid value for '--slots'"),
         (["demo", "--seed", "x"], 2, "Invalid value for '--seed'"),
         (["dmeo"], 2, "No such command 'dmeo'"),
@@ -90,6 +93,7 @@ def test_the_demo_is_what_it_says() -> None:
 def test_errors_are_one_line_with_their_exit_code(
     arguments: list[str], code: int, message: str, tmp_path: Path
 ) -> None:
+    (tmp_path / "folder.png").mkdir()
     done = quorate(*arguments, cwd=tmp_path)
     assert done.returncode == code, done.stderr
     assert message in done.stderr
@@ -112,7 +116,42 @@ def test_doctor_tells_what_is_there(tmp_path: Path) -> None:
 def test_doctor_tells_what_is_not_there(tmp_path: Path) -> None:
     done = quorate("doctor", "--data", str(tmp_path / "nowhere"), "--json", cwd=tmp_path)
     findings = {finding["what"]: finding for finding in json.loads(done.stdout)["findings"]}
-    assert findings["data folder"]["state"] == "missing"
+    assert (findings["data folder"]["state"], done.returncode) == ("bad", 1)  # it was asked for
+    done = quorate("doctor", "--json", cwd=tmp_path)
+    findings = {finding["what"]: finding for finding in json.loads(done.stdout)["findings"]}
+    assert (findings["data folder"]["state"], done.returncode) == ("missing", 0)
+
+
+def test_no_command_shows_the_help(tmp_path: Path) -> None:
+    done = quorate(cwd=tmp_path)
+    assert done.returncode == 2
+    assert "demo" in done.stdout
+    assert done.stderr == ""
+
+
+def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
+    command = [str(Path(sys.executable).parent / "quorate"), "demo", "--slots", "1000000"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        time.sleep(5)  # into the work, or its start: either must end the same way
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert stderr == "quorate: interrupted\n"
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    executable = Path(sys.executable).parent / "quorate"
+    for options in ("", "--json"):
+        script = f"set -o pipefail; {executable} doctor {options} | true"
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_picture_may_be_svg_and_its_ending_in_capitals(tmp_path: Path) -> None:
+    for name in ("x.svg", "x.PNG"):
+        done = quorate("demo", "--slots", "100", "--out", name, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / name).stat().st_size > 5_000
 
 
 ELECTRICITY = str((Path(__file__).parent.parent / (data_folder() or Path())).resolve() / "r2_elec2.csv.gz")
@@ -155,15 +194,18 @@ def test_compare_with_every_option(tmp_path: Path) -> None:
         file.write("1,2\n")
     options = (
         "--label y --positive a --learners 2 --train-rows 30 --model sklearn.tree:DecisionTreeClassifier "
-        "--model river.naive_bayes:GaussianNB --views --delay uniform:0:9 --label-prob 0.7 --observe-prob 0.9 "
-        "--window 20 --seed 4 --repeat 3 --category v --on-bad-row skip --json"
+        "--model river.linear_model:Perceptron --views --delay uniform:0:9 --label-prob 0.7 --observe-prob 0.9 "
+        "--window 20 --seed 4 --repeat 3 --category u --on-bad-row skip --json"
     )
     done = quorate("compare", "a.csv", *options.split(), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["rows_skipped"] == 1
     assert document["seeds"] == [4, 5, 6]
-    assert [each["model"] for each in document["learners"]] == ["DecisionTreeClassifier()", "GaussianNB ()"]
+    assert [each["model"] for each in document["learners"]] == [
+        "DecisionTreeClassifier()",
+        "Perceptron ( l2=0. clip_gradient=1e+12 initializer=Zeros () )",
+    ]
     assert document["rows"][0]["error_interval"] is not None
     shown = quorate("compare", "a.csv", *options.replace("--json", "").split(), cwd=tmp_path)
     assert "±" in shown.stdout
@@ -185,6 +227,13 @@ def test_compare_with_every_option(tmp_path: Path) -> None:
         ("b.csv", "u,y\n1,a\n", "--label y", 3, "a.csv is not a file"),
         ("a.csv", "u,y\n" + "1,a\n2,b\n" * 50, "--label y --delay soon", 3, "delay is 'soon'"),
         ("a.csv", "u,y\n" + "1,a\n2,b\n" * 50, "--label y --model no.such:Model", 3, "no model is at 'no.such:Model'"),
+        (
+            "a.csv",
+            "u,y\n" + "x,a\nz,b\n" * 50,
+            "--label y --learners 1 --model river.naive_bayes:GaussianNB",
+            3,
+            "the model of 'learner-1' could not learn: TypeError",
+        ),
         ("a.csv", "u,y\n" + "1,a\n2,b\n" * 50, "--label y --out a.csv", 3, "a.csv is not a folder"),
         ("a.csv", "u,y\n1,a\n", "", 2, "Missing option '--label'"),
         ("a.csv", "u,y\n1,a\n", "--label y --label-prob 2", 2, "Invalid value for '--label-prob'"),

@@ -95,11 +95,88 @@ def test_an_instance_is_kept_as_it_was() -> None:
     assert gaussians[True]["u"].mu == 1.0
 
 
+class Brittle(base.Classifier):
+    """A classifier that refuses some instances."""
+
+    def __init__(self) -> None:
+        self.learned = 0
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        if "bad" in x:
+            raise KeyError("bad")
+        self.learned += 1
+
+    def predict_one(self, x: Any, **kwargs: Any) -> bool:
+        if "worse" in x:
+            raise KeyError("worse")
+        return True
+
+
+def test_a_model_that_cannot_learn_is_named_and_the_others_learn() -> None:
+    models = {"a": Brittle(), "b": Brittle(), "c": Brittle()}
+    model = Ensemble(models, views={"b": lambda x: {"bad": 1}})
+    with pytest.raises(ModelError, match="slot 0 is labelled, but models could not learn it: 'b': KeyError"):
+        model.learn_one({"u": 1.0}, True)
+    assert [each.learned for each in models.values()] == [1, 0, 1]
+    assert model.learner.counters.labels == 1
+
+
+def test_a_model_that_cannot_vote_leaves_everything_as_it_was() -> None:
+    model = Ensemble({"a": Brittle(), "b": Brittle()}, views={"b": lambda x: {"worse": 1}})
+    before = model.learner.snapshot()
+    with pytest.raises(KeyError):
+        model.learn_one({"u": 1.0}, True)
+    with pytest.raises(KeyError):
+        model.predict_one({"u": 1.0})
+    assert model.learner.snapshot() == before
+
+
+def test_a_view_is_asked_once_a_slot() -> None:
+    asked: list[int] = []
+    model = Ensemble({"a": naive_bayes.GaussianNB()}, views={"a": lambda x: asked.append(1) or x})  # type: ignore[func-returns-value]
+    model.label_one(model.decide_one({"u": 1.0}).slot, True)
+    assert len(asked) == 1
+
+
+def test_an_inner_ensemble_learns_from_the_votes_it_cast() -> None:
+    """Its member changes its mind between the decision and the label; the label is for what was said."""
+    mood = {"says": True}
+    inner = Ensemble({"i": lambda x: mood["says"]})
+    outer = Ensemble({"inner": inner})
+    slot = outer.decide_one({}).slot
+    mood["says"] = False
+    outer.label_one(slot, False)
+    assert inner.weights == {"bias": -1, "i": -1}
+    assert inner.learner.counters.mistakes == 1
+    assert inner.learner.counters.decisions == 1
+
+
+def test_a_label_past_the_horizon_trains_nobody() -> None:
+    trained = naive_bayes.GaussianNB()
+    model = Ensemble({"a": trained}, horizon=1)
+    slots = [model.decide_one({"u": 1.0}).slot for _ in range(3)]
+    assert not model.label_one(slots[0], True)
+    assert model.label_one(slots[1], True)
+    assert sum(trained.class_counts.values()) == 1
+
+
+@pytest.mark.parametrize("slot", [-1, "x", 1.5, None])
+def test_what_is_no_slot_is_the_callers_fault(slot: Any) -> None:
+    model = Ensemble([lambda x: True])
+    model.decide_one({}, slot=np.int64(3))  # type: ignore[arg-type]
+    assert model.label_one(np.int64(3), True)  # type: ignore[arg-type]
+    with pytest.raises(SlotError):
+        model.label_one(slot, True)
+    if slot is not None:
+        with pytest.raises(SlotError):
+            model.decide_one({}, slot=slot)
+
+
 def test_what_is_kept_for_labels_is_bounded() -> None:
     model = Ensemble({"online": naive_bayes.GaussianNB()}, horizon=10)
     for _ in range(100):
         model.decide_one({"u": 1.0})
-    assert len(model._seen) == 11
+    assert len(model._kept) == 11
     assert model.learner.counters.expired_slots == 89
 
 
@@ -160,6 +237,8 @@ def test_views_and_streams() -> None:
     assert streamed.vote_one({"b": {"u": 1.0}}) == {"a": 0, "b": 1}
     with pytest.raises(MembersError, match="views names 'bb', who is no learner; did you mean 'b'"):
         Ensemble({"a": seen_by, "b": seen_by}, views={"bb": ["u"]})
+    with pytest.raises(MembersError, match="the view of 'a' is 'age'; give a list"):
+        Ensemble({"a": seen_by}, views={"a": "age"})
 
 
 def test_hierarchies_of_any_depth() -> None:
@@ -276,3 +355,13 @@ def test_the_number_of_classes_is_bounded() -> None:
     with pytest.raises(LocalError, match="label 'c' is class number 3; classes_max is 2"):
         model.learn_one({}, "c")
     assert model.classes == ["a", "b"]
+
+
+def test_a_cascade_is_not_changed_by_what_it_cannot_learn() -> None:
+    model = Cascade(Ensemble({"a": Brittle()}))
+    with pytest.raises(ModelError):
+        model.learn_one({"bad": 1}, "red")
+    assert model.classes == []
+    assert model.predict_one({}) is None
+    with pytest.raises(LocalError, match=r"a cascade asks yes or no: \(False, True\)"):
+        Cascade(Ensemble([lambda x: True], classes=("n", "p")))

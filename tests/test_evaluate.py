@@ -68,6 +68,7 @@ def test_rolling_and_fading_by_their_definitions(wrong: list[bool], window: int,
     values = np.array(wrong)
     rolled = [np.mean(wrong[max(0, end - window) : end]) for end in range(1, len(wrong) + 1)]
     assert rolling_mean(values, window) == pytest.approx(rolled)
+    assert rolling_mean(values, window, step=3) == pytest.approx(rolled[::3])
     faded = []
     for end in range(1, len(wrong) + 1):
         weights = factor ** np.arange(end - 1, -1, -1.0)

@@ -122,6 +122,20 @@ def test_what_cannot_be_true_is_not_sent() -> None:
         encode(Votes.pack("a", 1, [1] * (VOTES_COUNT_MAX + 1)))
 
 
+@pytest.mark.parametrize(
+    "event",
+    [Vote(1, "a", True), Label(1, 1.0), Decision(1, "a", 1, (True, 1))],  # type: ignore[arg-type]
+)
+def test_what_decode_would_refuse_is_not_encoded(event: Event) -> None:
+    with pytest.raises(LocalError, match="cannot send"):
+        encode(event)
+
+
+def test_a_bool_is_no_vote_in_a_batch() -> None:
+    with pytest.raises(LocalError, match=r"values\[0\] is True"):
+        Votes.pack("a", 0, [True, False])
+
+
 def test_events_are_frozen() -> None:
     with pytest.raises(AttributeError):
         Vote(1, "a", 1).value = -1  # type: ignore[misc]

@@ -265,6 +265,113 @@ def test_open_slots_are_bounded_and_the_highest_go_first() -> None:
     assert learner.counters.overflowed_slots == 3
 
 
+def test_a_label_that_waited_in_a_dropped_slot_is_counted() -> None:
+    learner = Learner("a", ["a", "b"], horizon=5, open_slots_max=2)
+    for slot in (10, 11):
+        tell(learner, slot, a=1)
+        learner.receive(Label(slot, -1))
+    tell(learner, 9, a=1)  # 11 is given up
+    learner.close(12)  # 9 and 10 are passed over
+    assert learner.counters.overflowed_slots == 1
+    assert learner.counters.skipped_slots == 2
+    assert learner.counters.lost_labels == 2
+
+
+def test_slots_that_are_forgotten_make_room_and_no_other_is_lost() -> None:
+    """The table drops its first rows lazily and removes them in bulk: through many removals, all must stay right."""
+    learner = pwm_learner(horizon=700)
+    for slot in range(10_000):
+        tell(learner, slot, a=1 if slot % 3 else -1)
+        learner.close(slot)
+        if slot % 7 == 0 and slot >= 700:
+            assert learner.receive(Label(slot - 700, 1))
+            assert learner.state_of(slot - 700) is State.LABELLED
+        if slot % 500 == 0:
+            kept = range(max(0, slot - 700), slot + 1)
+            labelled = {number for number in kept if number % 7 == 0 and number + 700 <= slot}
+            assert learner.pending_slots == [number for number in kept if number not in labelled]
+    assert len(learner._fold.slots.numbers) <= 2 * 701 + 1024
+    assert len(learner._fold.slots.rows) == len(learner._fold.slots.numbers) == len(learner._fold.slots.marks)
+
+
+def test_the_votes_of_the_decision_hold_not_those_that_came_while_it_was_under_way() -> None:
+    learner, rule = extended(2)
+    tell(learner, 1, a=1)
+    decision = learner.decide(1)
+    tell(learner, 1, b=-1)
+    learner.receive(decision)
+    learner.receive(Label(1, -1))
+    assert (rule.weights_synchronous, rule.weights_asynchronous) == ([0, 0, 0], [-1, -1, 0])
+
+
+def test_a_decision_made_before_a_join_stays_synchronous() -> None:
+    learner, rule = extended(2)
+    tell(learner, 1, a=1, b=1)
+    decision = learner.decide(1)
+    learner.receive(Join("c", epoch=1))
+    learner.receive(decision)
+    learner.receive(Label(1, -1))
+    assert (rule.weights_synchronous, rule.weights_asynchronous) == ([-1, -1, -1, 0], [0, 0, 0, 0])
+
+
+def test_a_decision_made_before_its_only_absentee_left_stays_asynchronous() -> None:
+    learner, rule = extended(3)
+    tell(learner, 1, a=1, b=1)
+    decision = learner.decide(1)
+    learner.receive(Leave("c", epoch=1))
+    learner.receive(decision)
+    learner.receive(Label(1, -1))
+    assert (rule.weights_synchronous, rule.weights_asynchronous) == ([0, 0, 0], [-1, -1, -1])
+
+
+def test_who_left_and_came_back_while_a_decision_was_under_way_has_no_vote_in_it() -> None:
+    learner, rule = extended(2)
+    tell(learner, 1, a=1, b=1)
+    decision = learner.decide(1)
+    learner.receive(Leave("b", epoch=1))
+    learner.receive(Join("b", epoch=2))
+    learner.receive(decision)
+    learner.receive(Label(1, -1))
+    assert rule.weights_synchronous == [-1, -1, 0]
+
+
+def test_decisions_that_differ_in_their_votes_alone_conflict() -> None:
+    learner = pwm_learner()
+    learner.receive(Decision(1, "a", 1, (1, 1)))
+    learner.receive(Decision(1, "a", 1, (1, 0)))
+    assert learner.counters.conflicting_decisions == 1
+
+
+def test_former_memberships_are_remembered_for_a_while() -> None:
+    learner = pwm_learner(2)
+    for change in range(100):
+        learner.receive(Join("c") if change % 2 == 0 else Leave("c"))
+    assert len(learner.snapshot()["former"]) == 64
+    learner.receive(Decision(1, "a", 1, (1, 1), epoch=36))
+    with pytest.raises(MessageError, match="is of epoch 35; this learner knows 36 to 100"):
+        learner.receive(Decision(2, "a", 1, (1, 1, 1), epoch=35))
+
+
+def test_a_rule_that_fails_leaves_the_slot_as_it_was() -> None:
+    class Failing(PWM):
+        def _update(self, votes: tuple[int, ...], label: int, synchronous: bool) -> bool:
+            raise RuntimeError("out of order")
+
+    learner = Learner("a", ["a", "b"], Failing(2))
+    tell(learner, 1, a=1)
+    learner.receive(Label(1, -1))
+    before = learner.snapshot()
+    with pytest.raises(RuntimeError):
+        learner.close(1)
+    assert learner.snapshot() == before
+    tell(learner, 2, a=1)
+    learner.close(2)
+    before = learner.snapshot()
+    with pytest.raises(RuntimeError):
+        learner.receive(Label(2, -1))
+    assert learner.snapshot() == before
+
+
 @pytest.mark.parametrize(
     ("event", "message"),
     [
@@ -279,6 +386,11 @@ def test_open_slots_are_bounded_and_the_highest_go_first() -> None:
         (Votes.pack("zoe", 1, [1]), "a batch of votes of 'zoe', who is no member"),
         (Votes(1, 5, "a", b"\x00"), "bad votes: packed is 1 bytes that do not hold 5 votes"),
         (Votes(1, 1, "a", b"\x03"), "bad votes: packed is 1 bytes"),
+        (Vote(1, ["a"], 1), "bad vote: learner is ['a']"),  # type: ignore[arg-type]
+        (Vote(1, "a", "1"), "bad vote: value is '1'"),  # type: ignore[arg-type]
+        (Votes(1, 1, "a", None), "bad votes: packed is no bytes"),  # type: ignore[arg-type]
+        (Decision(1, "a", 1, None), "bad decision: votes is None"),  # type: ignore[arg-type]
+        (Label(1, 1, learner="zoe"), "a label of 'zoe', who is no member"),
         (Label(1, 0), "bad label: value is 0; a label is -1 or +1"),
         (Label(1, 7), "bad label: value is 7"),
         (Label(1, float("nan")), "bad label: value is nan"),  # type: ignore[arg-type]
@@ -340,9 +452,14 @@ def test_what_is_no_event_is_a_local_error() -> None:
 def test_the_table_of_life_is_whole() -> None:
     from quorate.learner.fold import Fold
 
+    only_when = {
+        Input.HORIZON: {State.CLOSED, State.LABELLED},
+        Input.PASSED_OVER: {State.OPEN},
+        Input.OVERFLOW: {State.OPEN},
+    }
     for state in State:
         for happening in Input:
-            if happening is Input.HORIZON and state not in (State.CLOSED, State.LABELLED):
+            if state not in only_when.get(happening, set(State)):
                 assert happening not in LIFE[state]
                 continue
             _follows, action = LIFE[state][happening]

@@ -11,7 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorate.errors import CheckFailedError, LabelError, LocalError, SnapshotError, VotesError
-from quorate.rules import PWM, RULES, AverageMajority, BaseRule, ExtendedPWM, check_rule, kernels, yield_checks
+from quorate.rules import (
+    PWM,
+    RULES,
+    AverageMajority,
+    BaseRule,
+    ExtendedPWM,
+    PreviousLabel,
+    check_rule,
+    kernels,
+    yield_checks,
+)
 from quorate.rules.base import Rule
 
 
@@ -213,6 +223,43 @@ def test_a_rule_snapshot_without_schema_is_refused() -> None:
         PWM.restore({"rule": "PWM", "bias": True, "weights": [0, 1]})
 
 
+@pytest.mark.parametrize(
+    ("votes", "labels"),
+    [
+        ([[True, False, 1]], [-1]),
+        ([[True, False, True], [1, 0, -1]], [1, -1]),
+        ([[1, 0, -1], [1, 1, -1]], [False, 1]),
+        ([[1.0, 0, -1], [np.True_, -1, np.int8(1)]], [1, np.False_]),
+    ],
+)
+def test_bools_among_numbers_are_signs_in_run_as_in_the_loop(votes: Any, labels: Any) -> None:
+    ran, looped = PWM(3), PWM(3)
+    decisions = ran.run(votes, labels).tolist()
+    expected = []
+    for row, label in zip(votes, labels, strict=True):
+        expected.append(looped.predict(row))
+        looped.update(row, label)
+    assert decisions == expected
+    assert ran.weights == looped.weights
+
+
+def test_a_masked_array_is_refused() -> None:
+    masked = np.ma.masked_array([[1, 1]], mask=[[False, True]])
+    with pytest.raises(VotesError, match="masked array"):
+        PWM(2).run(masked, [1])
+
+
+@pytest.mark.parametrize("kind", [PWM, ExtendedPWM])
+def test_the_bias_is_settled_at_birth(kind: Any) -> None:
+    with pytest.raises(AttributeError):
+        kind(2).bias = False
+
+
+def test_the_lean_of_a_baseline_is_one_that_can_be() -> None:
+    with pytest.raises(SnapshotError, match="'lean' is 5; no run of PreviousLabel leads there"):
+        PreviousLabel.restore({"rule": "PreviousLabel", "n_learners": 1, "lean": 5, "schema": 1})
+
+
 class Broken(PWM):
     """Each subclass below breaks one convention that `check_rule` must see."""
 
@@ -262,6 +309,17 @@ class _TakesAnything(Broken):
         return self._predict(tuple(votes))
 
 
+class _KnowsNoMembershipOfThen(Broken):
+    def update(self, votes: Any, label: int) -> bool:  # type: ignore[override]
+        return super().update(votes, label)
+
+
+class _WeighsNobody(Broken):
+    @property
+    def weights(self) -> list[int]:
+        return [0]
+
+
 class _Shares(Broken):
     common: ClassVar[list[int]] = []
 
@@ -275,7 +333,7 @@ class _Shares(Broken):
 
 @pytest.mark.parametrize("broken", Broken.__subclasses__())
 def test_check_rule_sees_a_broken_rule(broken: type[BaseRule]) -> None:
-    with pytest.raises(CheckFailedError, match=broken.__name__):
+    with pytest.raises((CheckFailedError, TypeError), match=broken.__name__):
         check_rule(broken)
 
 

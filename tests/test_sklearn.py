@@ -87,6 +87,52 @@ def test_fixed_estimators_are_given_fitted_and_stay_so() -> None:
         EnsembleClassifier([("l", LogisticRegression())], fixed=True).fit(X, y)
 
 
+def test_a_fixed_model_that_knows_more_classes_abstains_where_it_says_one() -> None:
+    X, y = load_iris(return_X_y=True)
+    fitted = LogisticRegression(max_iter=500).fit(X, y)
+    two = y != 1
+    model = EnsembleClassifier([("l", fitted)], fixed=True).fit(X[two], y[two])
+    said = fitted.predict(X)
+    assert (model._answers(X)[:, 0] == np.where(said == 1, -1, said // 2)).all()
+    assert (said == 1).sum() > 40
+    assert set(model.predict(X)) == {0, 2}
+
+
+def test_frozen_estimators_survive_cross_validation() -> None:
+    from sklearn.frozen import FrozenEstimator
+
+    X, y = load_breast_cancer(return_X_y=True)
+    fitted = [(name, FrozenEstimator(estimator.fit(X, y))) for name, estimator in [("t", DecisionTreeClassifier())]]
+    assert cross_val_score(EnsembleClassifier(fitted, fixed=True), X, y, cv=3).min() > 0.9
+
+
+def test_members_of_a_frame_may_see_different_columns() -> None:
+    from sklearn.compose import make_column_transformer
+
+    frame, y = load_iris(return_X_y=True, as_frame=True)
+    members = [
+        (column, make_pipeline(make_column_transformer((StandardScaler(), [column])), LogisticRegression()))
+        for column in frame.columns
+    ]
+    model = EnsembleClassifier(members).fit(frame, y)
+    assert model.score(frame, y) > 0.7
+    assert model.feature_names_in_.tolist() == list(frame.columns)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame.rename(columns={frame.columns[0]: "other"}))
+
+
+def test_partial_fit_is_not_begun_by_what_it_refuses() -> None:
+    X, y = load_iris(return_X_y=True)
+    model = EnsembleClassifier(ONLINE)
+    with pytest.raises(ValueError, match="which is not among the classes"):
+        model.partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(ValueError, match="needs classes in its first call"):
+        model.partial_fit(X, y)
+    model.partial_fit(X, y, classes=[0, 1, 2])
+    with pytest.raises(ValueError, match=r"in the first call it was \[0, 1, 2\]"):
+        model.partial_fit(X, y, classes=[0, 1])
+
+
 def test_misuse() -> None:
     X, y = load_iris(return_X_y=True)
     assert not hasattr(EnsembleClassifier(BATCH), "partial_fit")

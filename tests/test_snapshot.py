@@ -105,6 +105,12 @@ def test_a_missing_field_is_named(field: str) -> None:
         ("rule.schema", 9, "rule snapshot has schema 9"),
         ("former", {"x": ["a"]}, "cannot be restored"),
         ("counters.late_votes", "many", "counters.late_votes"),
+        ("counters.late_votes", ..., "late_votes is missing (field 'counters')"),
+        ("epoch", -3, "-3 changes of membership"),
+        ("last_closed", 2**70, "is no slot"),
+        ("last_closed", -9, "is no slot"),
+        ("former", {"7": ["x"]}, "an epoch is yet to come"),
+        ("former", {"0": ["x", "x"]}, "named twice"),
     ],
 )
 def test_a_damaged_snapshot_is_refused_with_the_reason(path: str, value: Any, message: str) -> None:
@@ -118,6 +124,13 @@ def test_a_damaged_snapshot_is_refused_with_the_reason(path: str, value: Any, me
 def test_what_is_no_document_is_refused(document: Any) -> None:
     with pytest.raises(SnapshotError):
         Learner.restore(document)
+
+
+def test_a_learner_of_ones_own_is_restored_as_one() -> None:
+    class Mine(Learner):
+        """A learner with more to it."""
+
+    assert isinstance(Mine.restore(learner().snapshot()), Mine)
 
 
 def test_a_rule_of_ones_own() -> None:

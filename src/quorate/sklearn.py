@@ -17,7 +17,7 @@ from sklearn.model_selection import cross_val_predict  # noqa: E402
 from sklearn.utils import check_random_state  # noqa: E402
 from sklearn.utils.metaestimators import available_if  # noqa: E402
 from sklearn.utils.multiclass import check_classification_targets  # noqa: E402
-from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: E402
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data  # noqa: E402
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,7 +49,8 @@ class EnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         How votes are weighed: a rule's class, or any function from the number of learners to a rule. Default:
         `ExtendedPWM`.
     fixed
-        Whether the estimators were given fitted and are never retrained: then `fit` learns only the weights.
+        Whether the estimators were given fitted and are never retrained: then `fit` learns only the weights. Where the
+        ensemble itself is cloned, as in cross-validation, give them as scikit-learn's `FrozenEstimator`.
     cv
         In how many folds `fit` makes the votes; fewer where a class has fewer rows.
     random_state
@@ -99,7 +100,7 @@ class EnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the models and the weights anew."""
-        X, y = validate_data(self, X, y)
+        X, y = self._checked(X, y, reset=True)
         check_classification_targets(y)
         self._begin(np.unique(y))
         if self.fixed:
@@ -124,14 +125,17 @@ class EnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             All classes there will be; needed in the first call.
         """
         first = not hasattr(self, "rules_")
-        X, y = validate_data(self, X, y, reset=first)
-        if first:
-            if classes is None:
-                raise ValueError("partial_fit needs classes in its first call: all classes there will be")
-            self._begin(np.unique(classes))
-        unknown = np.setdiff1d(y, self.classes_)
+        if first and classes is None:
+            raise ValueError("partial_fit needs classes in its first call: all classes there will be")
+        known = np.unique(classes) if first else self.classes_
+        if classes is not None and not np.array_equal(np.unique(classes), known):
+            raise ValueError(f"classes is {list(classes)}; in the first call it was {known.tolist()}")
+        X, y = self._checked(X, y, reset=first)
+        unknown = np.setdiff1d(y, known)
         if len(unknown):
-            raise ValueError(f"y holds {unknown[0]!r}, which is not among the classes {self.classes_.tolist()}")
+            raise ValueError(f"y holds {unknown[0]!r}, which is not among the classes {known.tolist()}")
+        if first:
+            self._begin(known)
         self._learn(self._answers(X), y)
         if not self.fixed:
             for estimator in self.estimators_:
@@ -146,10 +150,19 @@ class EnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Give the share of the weight behind each class: a degree of agreement, not calibrated."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False)
+        X = validate_data(self, X, reset=False, skip_check_array=hasattr(X, "iloc"))
         # Many rows get the same votes, and a rule is pure: each pattern is asked once.
         patterns, which = np.unique(self._answers(X), axis=0, return_inverse=True)
         return np.array([self._shares(pattern) for pattern in patterns])[which.ravel()]
+
+    def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
+        """Check the data; a frame stays one, for members that pick columns by name."""
+        if not hasattr(X, "iloc"):
+            return validate_data(self, X, y, reset=reset)  # type: ignore[no-any-return]
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        return X, y
 
     def _begin(self, classes: NDArray[Any]) -> None:
         if not self.estimators:
@@ -160,11 +173,11 @@ class EnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.rules_ = [make(len(self.estimators_)) for _ in classes[1:]]
 
     def _answers(self, X: NDArray[Any]) -> NDArray[np.int64]:
-        """What each model says of each row, as places in `classes_`; -1 where it has learned nothing yet."""
+        """What each model says of each row, as places in `classes_`; -1 where it cannot say."""
         answers = np.full((len(X), len(self.estimators_)), -1)
         for place, estimator in enumerate(self.estimators_):
             try:
-                answers[:, place] = np.searchsorted(self.classes_, estimator.predict(X))
+                answers[:, place] = self._places(estimator.predict(X))
             except NotFittedError:
                 if self.fixed:
                     raise
@@ -177,7 +190,12 @@ class EnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             cross_val_predict(clone(estimator), X, y, cv=folds) if folds >= 2 else clone(estimator).fit(X, y).predict(X)
             for estimator in self.estimators_
         ]
-        return np.searchsorted(self.classes_, np.column_stack(said))
+        return self._places(np.column_stack(said))
+
+    def _places(self, answers: NDArray[Any]) -> NDArray[np.int64]:
+        """Answers as places in `classes_`; a fixed model may know classes that are not among them: -1."""
+        places = np.minimum(np.searchsorted(self.classes_, answers), len(self.classes_) - 1)
+        return np.where(self.classes_[places] == answers, places, -1)
 
     def _learn(self, answers: NDArray[np.int64], y: NDArray[Any]) -> None:
         truth = np.searchsorted(self.classes_, y)

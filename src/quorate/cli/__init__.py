@@ -13,7 +13,11 @@ def main() -> None:
     """Run the command line, or say in one line what it lacks."""
     try:
         from quorate.cli.app import run
+
+        run()
     except MissingExtraError as error:
         print(f"quorate: {error}", file=sys.stderr)
         sys.exit(4)
-    run()
+    except KeyboardInterrupt:
+        print("quorate: interrupted", file=sys.stderr)
+        sys.exit(130)

@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 
 from quorate._extras import load
 from quorate._version import __version__
-from quorate.cli.exits import EXIT_CODES, EXIT_DEFECT, exit_code_of
+from quorate.cli.exits import EXIT_CODES, EXIT_DEFECT, EXIT_INTERRUPTED, exit_code_of
 
 load("rich", "The command line")
 load("typer", "The command line")
@@ -143,12 +143,17 @@ def doctor(
 def run() -> None:
     """Run the command line; an error is one line, never a traceback (unless QUORATE_TRACEBACK is set)."""
     try:
-        sys.exit(app(standalone_mode=False))
+        code = app(standalone_mode=False)
+        if code == EXIT_INTERRUPTED:  # Typer makes an exit of Ctrl-C
+            raise KeyboardInterrupt
+        sys.exit(code)
     except _UsageError as error:
+        if not error.format_message():  # no command at all: the help was printed
+            sys.exit(error.exit_code)
         where = error.ctx.command_path if error.ctx else "quorate"
         _fail(f"{error.format_message()} (see {where} --help)", error.exit_code)
     except typer.Abort:
-        _fail("interrupted", exit_code_of(KeyboardInterrupt()))
+        raise KeyboardInterrupt from None
     except Exception as error:
         if os.environ.get("QUORATE_TRACEBACK"):
             raise

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.progress import TextColumn, TransferSpeedColumn
 from rich.table import Table
 
 from quorate._extras import load
+from quorate.cli.output import Output, check_writable, print_json, progress_bar
 from quorate.errors import LocalError
 from quorate.evaluate import Comparison, compare, model_from_text, rolling_mean
 from quorate.rules import BASELINES
@@ -24,16 +23,11 @@ def show(
     """Compare, print the table, write `compare.json`, `compare.parquet` and `compare.png`."""
     if out.exists() and not out.is_dir():
         raise LocalError(f"{out} is not a folder; --out is where compare.json, .parquet and .png go")
+    out.mkdir(parents=True, exist_ok=True)
+    check_writable(out)
     load("matplotlib", "quorate compare")
     given = [model_from_text(text) for text in models] or None
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    with progress_bar(TextColumn("{task.percentage:>3.0f}%"), TransferSpeedColumn()) as bars:
         tasks: dict[str, Any] = {}
 
         def progress(what: str, done: int, total: int) -> None:
@@ -42,18 +36,17 @@ def show(
             bars.update(tasks[what], completed=done, total=total)
 
         comparison = compare(file, label, models=given, progress=progress, **options)
-    out.mkdir(parents=True, exist_ok=True)
     comparison.save_json(out / "compare.json")
     comparison.save_parquet(out / "compare.parquet")
     draw(comparison, window, out / "compare.png")
     if as_json:
-        print(json.dumps(comparison.document(), indent=2))
+        print_json(comparison.document())
     else:
         _print(comparison, out)
 
 
 def _print(comparison: Comparison, out: Path) -> None:
-    console = Console()
+    console = Output()
     facts = comparison.facts
     skipped = facts["rows_skipped"] + facts["rows_without_label"]
     console.print(
@@ -96,11 +89,11 @@ def draw(comparison: Comparison, window: int | None, out: Path) -> None:
     for row in comparison.rows:
         if row.kind == "learner":
             continue
-        errors = rolling_mean(comparison.decisions[0][row.name] != labels, window)
+        errors = rolling_mean(comparison.decisions[0][row.name] != labels, window, step)
         style = {"color": "black", "linewidth": 1.0} if row.name in BASELINES else {"linewidth": 1.5}
         line = {"PreviousLabel": ":", "MajorityClass": "--"}.get(row.name, "-")
         label = f"{row.name}  {row.mean('error'):.2%}"
-        axes.plot(range(0, len(labels), step), errors[::step], linestyle=line, label=label, **style)
+        axes.plot(range(0, len(labels), step), errors, linestyle=line, label=label, **style)
     axes.set(xlabel="slot", ylabel=f"wrong, of the last {window}", xlim=(0, len(labels)), ylim=(0, None))
     axes.set_title(f"{Path(comparison.facts['source']).name}: rolling error, and the error over all slots")
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9, frameon=False)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import MofNCompleteColumn
 from rich.table import Table
 
 from quorate._extras import load
 from quorate._version import __version__
-from quorate.errors import LocalError
-from quorate.evaluate import Recording, arriving, decide, rolling_mean
+from quorate.cli.output import Output, check_picture, print_json, progress_bar
+from quorate.evaluate import Recording, arriving, decide, measure, rolling_mean
 from quorate.learner import Learner
-from quorate.rules import AverageMajority, ExtendedPWM, PreviousLabel
+from quorate.rules import AverageMajority, ExtendedPWM, MajorityClass, PreviousLabel
 from quorate.streams import Feedback, RotatingHyperplane, Uniform
 
 if TYPE_CHECKING:
@@ -28,6 +26,8 @@ __all__ = ["Demo", "run", "show"]
 SITES = ["paris", "tokyo", "lima", "oslo", "cairo", "delhi", "perth", "quito"]
 ABSENT, WRONG = "perth", "quito"
 DELAY_SLOTS_MAX = 50
+
+_KINDS = ("synchronous", "asynchronous")
 
 
 class Demo(NamedTuple):
@@ -47,7 +47,7 @@ def run(seed: int, n_slots: int, advance: Any = lambda: None) -> Demo:
 
     >>> demo = run(seed=0, n_slots=200)
     >>> demo.recording.votes.shape, sorted(demo.decisions)
-    ((200, 8), ['PWM', 'PWM without quito', 'plain majority', 'previous label'])
+    ((200, 8), ['PWM', 'PWM without quito', 'majority class', 'plain majority', 'previous label'])
     """
     load("river", "quorate demo")
     from river import linear_model, optim
@@ -87,6 +87,7 @@ def run(seed: int, n_slots: int, advance: Any = lambda: None) -> Demo:
 
     issued = {
         "plain majority": decide(recording, AverageMajority(len(SITES))),
+        "majority class": decide(recording, MajorityClass(len(SITES))),
         "previous label": decide(recording, PreviousLabel(len(SITES))),
         f"PWM without {WRONG}": decide(honest, ExtendedPWM(len(SITES) - 1), watch=watch),
         "PWM": decisions,
@@ -102,49 +103,36 @@ def _both_weights(learner: Learner) -> tuple[list[int], list[int]]:
 
 def _rows(demo: Demo) -> list[dict[str, Any]]:
     """Who erred how often, the learners first."""
-    votes, labels = demo.recording.votes, demo.recording.labels
+    votes, labels, previous = demo.recording.votes, demo.recording.labels, demo.decisions["previous label"]
     rows: list[dict[str, Any]] = []
     for place, site in enumerate(SITES):
         voted = votes[:, place] != 0
-        rows.append(
-            {
-                "who": site,
-                "error": float((votes[voted, place] != labels[voted]).mean()),
-                "slots": int(voted.sum()),
-                "weight_synchronous": int(demo.weights[-1, 0, place + 1]),
-                "weight_asynchronous": int(demo.weights[-1, 1, place + 1]),
-            }
-        )
-    rows += [
-        {"who": name, "error": float((demo.decisions[name] != labels).mean()), "slots": len(labels)}
-        for name in demo.decisions
-    ]
+        alone = measure(votes[voted, place], labels[voted], previous[voted])
+        weights = {f"weight_{kind}": int(demo.weights[-1, which, place + 1]) for which, kind in enumerate(_KINDS)}
+        rows.append({"who": site, **alone.document(), **weights})
+    for name, decisions in demo.decisions.items():
+        rows.append({"who": name, **measure(decisions, labels, previous).document()})
     return rows
 
 
 def show(seed: int, n_slots: int, out: Path, *, as_json: bool) -> None:
     """Run the demo, print its table, draw its picture."""
     load("matplotlib", "quorate demo")
-    if not out.parent.is_dir():
-        raise FileNotFoundError(f"{out} cannot be written: there is no folder {out.parent}")
-    if out.suffix not in (".png", ".svg", ".pdf"):
-        raise LocalError(f"{out} cannot be drawn: a picture ends in .png, .svg or .pdf")
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    check_picture(out)
+    with progress_bar(MofNCompleteColumn()) as progress:
         task = progress.add_task("eight learners vote", total=n_slots)
         demo = run(seed, n_slots, lambda: progress.advance(task))
     draw(demo, out)
     rows = _rows(demo)
     if as_json:
         versions = {"quorate": __version__, "python": platform.python_version(), "numpy": np.__version__}
-        document = {"seed": seed, "slots": n_slots, "rows": rows, "picture": str(out), "versions": versions}
-        print(json.dumps(document, indent=2))
-        return
-    _print(demo, rows, out)
+        print_json({"seed": seed, "slots": n_slots, "rows": rows, "picture": str(out), "versions": versions})
+    else:
+        _print(demo, rows, out)
 
 
 def _print(demo: Demo, rows: list[dict[str, Any]], out: Path) -> None:
-    console = Console()
+    console = Output()
     arrivals = demo.recording.arrivals
     came = arrivals >= 0
     late = (arrivals - np.arange(len(arrivals)))[came].mean()
@@ -152,21 +140,22 @@ def _print(demo: Demo, rows: list[dict[str, Any]], out: Path) -> None:
         f"{len(arrivals)} slots; {came.mean():.0%} of the labels came, on average {late:.0f} slots late; "
         f"{ABSENT} was absent half of the time, {WRONG} always wrong."
     )
-    table = Table("", "wrong", "of slots", "weight", "when some are absent")
+    table = Table("", "wrong", "kappa", "temporal", "weights, all there / not")
+    table.columns[0].no_wrap = True
     for column in table.columns[1:]:
         column.justify = "right"
     notes = {ABSENT: " (often absent)", WRONG: " (always wrong)"}
     for row in rows:
         if row["who"] == "plain majority":
             table.add_section()
-        style = "bold green" if row["who"] == "PWM" else None
+        weights = [str(row[f"weight_{kind}"]) for kind in _KINDS if f"weight_{kind}" in row]
         table.add_row(
             row["who"] + notes.get(row["who"], ""),
             f"{row['error']:.1%}",
-            str(row["slots"]),
-            str(row.get("weight_synchronous", "")),
-            str(row.get("weight_asynchronous", "")),
-            style=style,
+            f"{row['kappa']:.2f}",
+            f"{row['kappa_temporal']:.2f}",
+            " / ".join(weights),
+            style="bold green" if row["who"] == "PWM" else None,
         )
     console.print(table)
     console.print(f"The picture: {out}")
@@ -191,7 +180,7 @@ def draw(demo: Demo, out: Path) -> None:
             if place + 1 < weights.shape[2]:
                 axes.plot(rolling_mean(weights[:, 0, place + 1], window), color=colour, linewidth=1.0, label=site)
                 axes.plot(rolling_mean(weights[:, 1, place + 1], window), color=colour, linewidth=0.8, linestyle=":")
-    styles = (("black", "-"), ("black", ":"), ("orange", "-"), ("red", "-"))
+    styles = (("black", "-"), ("black", "--"), ("black", ":"), ("orange", "-"), ("red", "-"))
     for name, (colour_name, line) in zip(demo.decisions, styles, strict=True):
         errors = rolling_mean(demo.decisions[name] != labels, window)
         above.plot(errors, color=colour_name, linestyle=line, linewidth=1.8, label=name)

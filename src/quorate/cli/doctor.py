@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import os
 import platform
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from rich.console import Console
 from rich.table import Table
 
 from quorate._extras import EXTRA_OF
 from quorate._version import __version__
+from quorate.cli.output import Output, print_json
 from quorate.streams import data_folder
 
 __all__ = ["Finding", "examine", "show"]
@@ -73,6 +71,8 @@ def _data(data: Path | None) -> Finding:
     folder = data_folder(data)
     if folder is None:
         return Finding("data folder", "missing", "set QUORATE_DATA or give --data; only R1 to R4 need it")
+    if not folder.is_dir():
+        return Finding("data folder", "bad", f"there is no folder {folder}; mend --data or QUORATE_DATA")
     files = sorted(path.name for path in folder.glob("r[1-4]_*.csv.gz"))
     if not files:
         return Finding("data folder", "missing", f"{folder} holds none of the data sets R1 to R4")
@@ -83,11 +83,11 @@ def show(data: Path | None, *, as_json: bool) -> bool:
     """Print the findings; True when nothing is bad."""
     findings = examine(data)
     if as_json:
-        print(json.dumps({"findings": [finding._asdict() for finding in findings]}, indent=2))
+        print_json({"findings": [finding._asdict() for finding in findings]})
     else:
         table = Table("", "", "", box=None, show_header=False)
         colour = {"ok": "green", "missing": "yellow", "bad": "red"}
         for what, state, detail in findings:
             table.add_row(what, f"[{colour[state]}]{state}[/]", detail.replace("[", r"\["))
-        Console(file=sys.stdout).print(table)
+        Output().print(table)
     return all(finding.state != "bad" for finding in findings)

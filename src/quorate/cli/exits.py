@@ -18,10 +18,12 @@ from __future__ import annotations
 
 from quorate.errors import MissingExtraError, QuorateError
 
-__all__ = ["EXIT_CODES", "EXIT_DEFECT", "exit_code_of"]
+__all__ = ["EXIT_CODES", "EXIT_DEFECT", "EXIT_INTERRUPTED", "exit_code_of"]
 
 #: Any error that is nobody's but ours.
 EXIT_DEFECT = 70
+#: Ctrl-C.
+EXIT_INTERRUPTED = 130
 
 #: What each exit code means, for `quorate --help`.
 EXIT_CODES = {
@@ -32,7 +34,7 @@ EXIT_CODES = {
     4: "a library is missing",
     5: "a file could not be read or written",
     EXIT_DEFECT: "a defect of Quorate",
-    130: "interrupted",
+    EXIT_INTERRUPTED: "interrupted",
 }
 
 
@@ -50,7 +52,5 @@ def exit_code_of(error: BaseException) -> int:
             return 3
         case OSError():
             return 5
-        case KeyboardInterrupt():
-            return 130
         case _:
             return EXIT_DEFECT

@@ -43,6 +43,10 @@ class Cascade(base.Classifier):
         self.ensemble = ensemble
         self.classes_max = classes_max
         self._stages: dict[Hashable, Ensemble] = {}
+        if isinstance(ensemble, Ensemble) and ensemble.classes != (False, True):
+            raise LocalError(
+                f"the ensemble's classes are {ensemble.classes!r}; a cascade asks yes or no: (False, True)"
+            )
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -70,11 +74,14 @@ class Cascade(base.Classifier):
                 raise LocalError(
                     f"label {y!r} is class number {len(self._stages) + 1}; classes_max is {self.classes_max}"
                 )
-            self._stages[y] = self._stage(y)
-        for label, stage in self._stages.items():
+            made = {y: self._stage(y)}
+        else:
+            made = {}
+        for label, stage in {**self._stages, **made}.items():
             stage.learn_one(x, label == y)
             if label == y:
                 break
+        self._stages.update(made)
 
     def _stage(self, label: Hashable) -> Ensemble:
         return self.ensemble.clone() if isinstance(self.ensemble, Ensemble) else self.ensemble(label)

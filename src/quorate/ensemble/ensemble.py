@@ -11,9 +11,9 @@ from river import base, linear_model, optim
 
 from quorate.ensemble.models import Classes, Model, wrap
 from quorate.ensemble.views import View, Views
-from quorate.errors import LabelError, LocalError, MembersError
-from quorate.events import Decision, Label, Votes
-from quorate.learner import Learner
+from quorate.errors import LabelError, LocalError, MembersError, ModelError
+from quorate.events import Decision, Label, Vote
+from quorate.learner import Learner, checked_slot
 from quorate.rules import ExtendedPWM, Rule
 from quorate.rules.shares import share_behind
 
@@ -110,7 +110,7 @@ class Ensemble(base.Classifier):
             if model.learns and not (fixed if isinstance(fixed, bool) else name in fixed)
         ]
         self._next_slot = 0
-        self._seen: OrderedDict[int, dict[str, Any]] = OrderedDict()  # what the trained models saw, by slot
+        self._kept: OrderedDict[int, dict[str, Any]] = OrderedDict()  # what trained models need for a slot's label
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -166,9 +166,8 @@ class Ensemble(base.Classifier):
 
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn from an instance and its label: first the rule from the votes, then the models."""
-        label = self._label_of(y)
-        slot = self.decide_one(x).slot
-        self._apply(slot, y, label)
+        self._label_of(y)  # refuses what is neither class before anything is decided
+        self.label_one(self.decide_one(x).slot, y)
 
     def decide_one(self, x: Any, slot: int | None = None) -> Decision:
         """Decide on an instance whose label comes later, or never.
@@ -185,31 +184,49 @@ class Ensemble(base.Classifier):
         Decision
             Its `slot` is what `label_one` wants; its `value` is -1 or +1, for the classes in their order.
         """
-        if slot is None:
-            slot = self._next_slot
-        elif self._learner.last_closed is not None and slot <= self._learner.last_closed:
-            return self._learner.close(slot)  # refuses, and says why, before any vote is counted
-        for name, vote in self.vote_one(x).items():
+        slot = self._learner.checked_next(self._next_slot if slot is None else slot)
+        votes: dict[str, int] = {}
+        kept: dict[str, Any] = {}
+        for name, member in self._members.items():
+            if (seen := self._views.of(name, x)) is None:
+                continue
+            if name in self._trained:
+                votes[name], kept[name] = member.decide(seen)
+            else:
+                votes[name] = member.vote(seen)
+        for name, vote in votes.items():
             if vote:
-                self._learner.receive(Votes.pack(name, slot, [vote]))
+                self._learner.receive(Vote(slot, name, vote))
         decision = self._learner.close(slot)
-        self._next_slot = decision.slot + 1
-        if self._trained:
-            self._seen[slot] = {name: copy.copy(self._views.of(name, x)) for name in self._trained}
-            if len(self._seen) > self.horizon + 1:
-                self._seen.popitem(last=False)
+        self._next_slot = slot + 1
+        if kept:
+            self._kept[slot] = kept
+        if len(self._kept) > self.horizon + 1:  # no label of the oldest can count any more
+            self._kept.popitem(last=False)
         return decision
 
     def label_one(self, slot: int, y: Any) -> bool:
-        """Give the label of a slot, whenever it comes; True when it counted."""
-        return self._apply(slot, y, self._label_of(y))
+        """Give the label of a slot, whenever it comes; True when it counted.
 
-    def _apply(self, slot: int, y: Any, label: int) -> bool:
+        Raises
+        ------
+        ModelError
+            Some models could not learn it; the rule and the others have. The label is spent.
+        """
+        label = self._label_of(y)
+        slot = checked_slot(slot)
         counted = self._learner.receive(Label(slot, label))
-        seen = self._seen.pop(slot, {}) if counted else {}
-        for name, x in seen.items():
-            if x is not None:
-                self._members[name].learn(x, y)
+        failed: dict[str, Exception] = {}
+        for name, kept in self._kept.pop(slot, {}).items() if counted else ():
+            try:
+                self._members[name].learn(kept, y)
+            except Exception as error:
+                failed[name] = error
+        if failed:
+            reasons = "; ".join(f"{name!r}: {type(error).__name__}: {error}" for name, error in failed.items())
+            raise ModelError(f"slot {slot} is labelled, but models could not learn it: {reasons}") from next(
+                iter(failed.values())
+            )
         return counted
 
     def _label_of(self, y: Hashable) -> int:

@@ -40,9 +40,13 @@ class Model(abc.ABC):
     def vote(self, x: Any) -> int:
         """Predict one instance: -1, +1, or 0 where it cannot say."""
 
+    def decide(self, x: Any) -> tuple[int, Any]:
+        """Vote on an instance whose label may come later; give with the vote what `learn` will need."""
+        return self.vote(x), x
+
     @abc.abstractmethod
-    def learn(self, x: Any, y: Hashable) -> None:
-        """Learn one labelled instance."""
+    def learn(self, kept: Any, y: Hashable) -> None:
+        """Learn the label of an instance, from what `decide` gave."""
 
     def _vote_of(self, answer: Any) -> int:
         """Turn a class into a vote; no answer is an abstention."""
@@ -60,16 +64,33 @@ class Model(abc.ABC):
         )
 
 
+class EnsembleModel(Model):
+    """An ensemble in an ensemble. It keeps the votes of each slot itself, as they were cast, until the label comes."""
+
+    def vote(self, x: Any) -> int:
+        """Predict one instance."""
+        return self._vote_of(self.estimator.predict_one(x))
+
+    def decide(self, x: Any) -> tuple[int, Any]:
+        """Let the inner ensemble decide; what is kept is its slot."""
+        decision = self.estimator.decide_one(x)
+        return decision.value, decision.slot
+
+    def learn(self, kept: Any, y: Hashable) -> None:
+        """Give the inner ensemble the label of its slot."""
+        self.estimator.label_one(kept, y)
+
+
 class RiverModel(Model):
-    """A River classifier, or anything with `predict_one` and `learn_one`: another ensemble, for instance."""
+    """A River classifier, or anything with `predict_one` and `learn_one`."""
 
     def vote(self, x: Any) -> int:
         """Predict one instance; a model that has seen nothing abstains."""
         return self._vote_of(self.estimator.predict_one(x))
 
-    def learn(self, x: Any, y: Hashable) -> None:
+    def learn(self, kept: Any, y: Hashable) -> None:
         """Learn one labelled instance."""
-        self.estimator.learn_one(x, y)
+        self.estimator.learn_one(kept, y)
 
 
 class SklearnModel(Model):
@@ -102,8 +123,9 @@ class SklearnModel(Model):
                 "fit it first, or take one with partial_fit"
             ) from None
 
-    def learn(self, x: Any, y: Hashable) -> None:
+    def learn(self, kept: Any, y: Hashable) -> None:
         """Learn one labelled instance, unless it lacks a feature."""
+        x = kept
         row = self._row(x)
         if row is not None:
             self.estimator.partial_fit(row, [y], classes=sorted(self.classes, key=str))
@@ -156,7 +178,7 @@ class CallableModel(Model):
             return int(answer)
         raise ModelError(f"the model of {self.name!r} answered {answer!r}; a function answers -1, +1, a bool or None")
 
-    def learn(self, x: Any, y: Hashable) -> None:
+    def learn(self, kept: Any, y: Hashable) -> None:
         """Never called: a function does not learn."""
 
 
@@ -171,7 +193,9 @@ def wrap(name: str, model: Any, classes: Classes) -> Model:
     quorate.errors.ModelError: the model of 'a' is 7; give a River or scikit-learn classifier, or a function
     """
     kind: Callable[[str, Any, Classes], Model]
-    if hasattr(model, "predict_one") and hasattr(model, "learn_one"):
+    if hasattr(model, "decide_one") and hasattr(model, "label_one"):
+        kind = EnsembleModel
+    elif hasattr(model, "predict_one") and hasattr(model, "learn_one"):
         kind = RiverModel
     elif hasattr(model, "predict") and hasattr(model, "fit"):
         kind = SklearnModel

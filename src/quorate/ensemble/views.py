@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 from quorate.errors import MembersError
@@ -45,6 +46,8 @@ class Views:
                 near = difflib.get_close_matches(str(name), known, n=1)
                 hint = f"did you mean {near[0]!r}?" if near else f"the learners are {', '.join(known)}"
                 raise MembersError(f"views names {name!r}, who is no learner; {hint}")
+            if isinstance(self._views[name], str):
+                raise MembersError(f"the view of {name!r} is {self._views[name]!r}; give a list of features")
 
     def of(self, name: str, x: Any) -> Any:
         """What one learner sees, never the caller's own object."""
@@ -54,7 +57,7 @@ class Views:
                 return None
         view = self._views.get(name)
         if view is None:
-            return dict(x) if isinstance(x, Mapping) else x
+            return copy(x)
         if callable(view):
             return view(x)
         return {feature: x[feature] for feature in view if feature in x} or None

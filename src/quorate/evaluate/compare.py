@@ -160,7 +160,8 @@ def compare_votes(
     recordings, decisions = [], []
     for number, feedback in enumerate(feedbacks):
         arrivals, present = feedback.realize(len(labels), names)
-        recording = Recording(list(names), np.where(present, votes, np.int8(0)), labels, arrivals)
+        seen = votes if present.strides == (0, 0) else np.where(present, votes, np.int8(0))  # all, or some
+        recording = Recording(list(names), seen, labels, arrivals)
         issued = {}
         for place, (name, make) in enumerate(chosen.items()):
             issued[name] = decide(recording, make(len(names)))
@@ -217,14 +218,14 @@ def _vote(
     if delay_column is not None and stream.kinds.get(delay_column) != "number":
         raise LocalError(f"{stream.name} has no column of numbers {delay_column!r} to take delays from")
     trained = _train(models, table, labels, each, stream.kinds, _views(views, columns, learners))
-    cast, signs, delays = [], [], []
+    cast, signs, delays = bytearray(), bytearray(), bytearray()  # a byte a vote, growing in place
     used = each * learners
 
     def take(rows: pa.Table, row_labels: NDArray[np.int8]) -> None:
-        cast.append(np.column_stack([model.vote(rows) for model in trained]))
-        signs.append(row_labels)
+        cast.extend(np.column_stack([model.vote(rows) for model in trained]).tobytes())
+        signs.extend(row_labels.tobytes())
         if delay_column is not None:
-            delays.append(_whole(rows[delay_column].to_numpy(), delay_column))
+            delays.extend(_whole(rows[delay_column].to_numpy(), delay_column).tobytes())
 
     take(table.slice(used), labels[used:])
     del table, head
@@ -239,12 +240,16 @@ def _vote(
         "rows_skipped": stream.bad_rows,
         "rows_without_label": stream.rows_without_label,
         "learners": [
-            {"name": model.name, "model": repr(models[place % len(models)]), "columns": len(model.columns)}
+            {
+                "name": model.name,
+                "model": " ".join(repr(models[place % len(models)]).split()),
+                "columns": len(model.columns),
+            }
             for place, model in enumerate(trained)
         ],
     }
-    all_delays = np.concatenate(delays) if delays else np.zeros(0, np.int64)
-    return np.concatenate(cast), np.concatenate(signs), all_delays, facts
+    votes = np.frombuffer(cast, np.int8).reshape(-1, learners)
+    return votes, np.frombuffer(signs, np.int8), np.frombuffer(delays, np.int64), facts
 
 
 def _train(

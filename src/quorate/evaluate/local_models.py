@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate._extras import load
-from quorate.errors import ModelError
+from quorate.errors import ModelError, QuorateError
 from quorate.streams.columns import Kind
 
 if TYPE_CHECKING:
@@ -40,7 +40,10 @@ class LocalModel:
 
     def vote(self, table: pa.Table) -> NDArray[np.int8]:
         """Vote on every row: -1, +1, or 0 where the model abstains."""
-        return self._vote(table.select(self.columns))
+        try:
+            return self._vote(table.select(self.columns))
+        except Exception as error:
+            raise _as_model_error(self.name, "vote", error) from error
 
 
 def train(
@@ -63,13 +66,23 @@ def train(
         Which columns it sees.
     """
     seen = table.select(list(columns))
-    if hasattr(model, "predict_one"):
-        return LocalModel(name, columns, _voting_rows(name, _taught(model, seen, labels)))
-    if hasattr(model, "fit"):
-        return LocalModel(name, columns, _fitted(name, model, seen, labels, kinds))
+    try:
+        if hasattr(model, "predict_one"):
+            return LocalModel(name, columns, _voting_rows(name, _taught(model, seen, labels)))
+        if hasattr(model, "fit"):
+            return LocalModel(name, columns, _fitted(name, model, seen, labels, kinds))
+    except Exception as error:
+        raise _as_model_error(name, "learn", error) from error
     if callable(model):
         return LocalModel(name, columns, _voting_rows(name, model))
     raise ModelError(f"the model of {name!r} is {model!r}; give a River or scikit-learn classifier, or a function")
+
+
+def _as_model_error(name: str, verb: str, error: Exception) -> QuorateError:
+    """A user's model failed, which is its fault or that of its columns, not a defect here."""
+    if isinstance(error, QuorateError):
+        return error
+    return ModelError(f"the model of {name!r} could not {verb}: {type(error).__name__}: {error}")
 
 
 def _fitted(

@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Measures", "fading_mean", "interval", "measure", "rolling_mean"]
+__all__ = ["Measures", "fading_mean", "finite", "interval", "measure", "rolling_mean"]
 
 
 class Measures(msgspec.Struct, frozen=True):
@@ -36,6 +36,15 @@ class Measures(msgspec.Struct, frozen=True):
     kappa: float
     kappa_temporal: float
     slots: int
+
+    def document(self) -> dict[str, float | None]:
+        """The measures as a JSON-able dict; what is infinite, where the reference never errs, is None there."""
+        return {field: finite(getattr(self, field)) for field in self.__struct_fields__}
+
+
+def finite(value: float) -> float | None:
+    """A number that JSON can hold, or None."""
+    return value if np.isfinite(value) else None
 
 
 def measure(decisions: NDArray[Any], labels: NDArray[Any], previous: NDArray[Any]) -> Measures:
@@ -71,18 +80,20 @@ def _above(error: float, reference: float) -> float:
     return 1 - error / reference
 
 
-def rolling_mean(values: NDArray[Any], window: int) -> NDArray[np.float64]:
-    """The mean of the last `window` values, at each place; of mistakes, that is the windowed error.
+def rolling_mean(values: NDArray[Any], window: int, step: int = 1) -> NDArray[np.float64]:
+    """The mean of the last `window` values, at every `step`-th place; of mistakes, that is the windowed error.
 
     At the beginning, where there are fewer, it is the mean of those.
 
     >>> rolling_mean(np.array([True, False, False, True]), window=2).tolist()
     [1.0, 0.5, 0.0, 0.5]
     """
-    total = np.concatenate(([0], np.cumsum(values)))
-    ends = np.arange(1, len(values) + 1)
-    starts = np.maximum(ends - window, 0)
-    return np.asarray((total[ends] - total[starts]) / (ends - starts))
+    narrow = values.dtype == np.bool_ and len(values) < 2**31
+    total = np.cumsum(values, dtype=np.int32 if narrow else None)
+    last = np.arange(0, len(values), step)
+    first = last - window  # the last value that is out of the window
+    before = np.where(first >= 0, total[np.maximum(first, 0)], 0)
+    return np.asarray((total[last] - before) / np.minimum(last + 1, window))
 
 
 def fading_mean(values: NDArray[Any], factor: float = 0.999) -> NDArray[np.float64]:

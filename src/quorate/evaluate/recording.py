@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["Recording", "arriving", "decide"]
 
 #: How many slots of votes a learner is given at once.
-BLOCK_SLOTS = 256
+LEARNER_SLOTS = 256
+#: How many slots are looked at at once where a whole stream would be too much.
+BLOCK_SLOTS = 1 << 20
 
 
 class Recording(msgspec.Struct, frozen=True):
@@ -47,10 +49,19 @@ class Recording(msgspec.Struct, frozen=True):
     @property
     def is_perfect(self) -> bool:
         """Whether every label came at once."""
-        return bool((self.arrivals == np.arange(len(self.labels))).all())
+        n_slots = len(self.labels)
+        blocks = range(0, n_slots, BLOCK_SLOTS)
+        return all(
+            bool(
+                (
+                    self.arrivals[first : first + BLOCK_SLOTS] == np.arange(first, min(first + BLOCK_SLOTS, n_slots))
+                ).all()
+            )
+            for first in blocks
+        )
 
 
-def arriving(arrivals: NDArray[np.int64]) -> Iterator[list[int]]:
+def arriving(arrivals: NDArray[Any]) -> Iterator[list[int]]:
     """For each slot, the slots whose labels come at its end, in the order of the slots.
 
     >>> list(arriving(np.array([2, 1, NEVER, 9])))
@@ -100,13 +111,13 @@ def decide(
     came = recording.arrivals != NEVER
     if horizon is None:
         horizon = int((recording.arrivals - np.arange(n_slots))[came].max(initial=0))
-    learner = Learner("judge", recording.names, rule, horizon, open_slots_max=BLOCK_SLOTS)
+    learner = Learner("judge", recording.names, rule, horizon, open_slots_max=LEARNER_SLOTS)
     decisions = np.empty(n_slots, np.int8)
     labels = recording.labels.tolist()
     for slot, due in enumerate(arriving(recording.arrivals)):
-        if slot % BLOCK_SLOTS == 0:
+        if slot % LEARNER_SLOTS == 0:
             for place, name in enumerate(recording.names):
-                learner.receive(Votes.pack(name, slot, recording.votes[slot : slot + BLOCK_SLOTS, place].tolist()))
+                learner.receive(Votes.pack(name, slot, recording.votes[slot : slot + LEARNER_SLOTS, place].tolist()))
         decisions[slot] = learner.close(slot).value
         for labelled in due:
             learner.receive(Label(labelled, labels[labelled]))

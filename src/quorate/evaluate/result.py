@@ -13,8 +13,8 @@ import numpy as np
 
 from quorate._extras import load
 from quorate._version import __version__
-from quorate.evaluate.measures import Measures, interval
-from quorate.evaluate.recording import Recording
+from quorate.evaluate.measures import Measures, finite, interval
+from quorate.evaluate.recording import BLOCK_SLOTS, Recording
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -89,9 +89,9 @@ class Comparison(msgspec.Struct, frozen=True):
             {
                 "name": row.name,
                 "kind": row.kind,
-                **{field: row.mean(field) for field in fields},
+                **{field: finite(row.mean(field)) for field in fields},
                 "error_interval": row.interval("error"),
-                "repeats": [msgspec.to_builtins(each) for each in row.repeats],
+                "repeats": [each.document() for each in row.repeats],
             }
             for row in self.rows
         ]
@@ -107,17 +107,26 @@ class Comparison(msgspec.Struct, frozen=True):
         import pyarrow as pa
         from pyarrow import parquet
 
-        tables = []
-        for repeat, (recording, decided) in enumerate(zip(self.recordings, self.decisions, strict=True)):
-            n_slots = len(recording.labels)
-            columns: dict[str, Any] = {
-                "repeat": np.full(n_slots, repeat, np.int16),
-                "slot": np.arange(n_slots, dtype=np.int64),
-                "label": recording.labels,
-                "arrival": recording.arrivals,
-            }
-            columns |= {f"vote:{name}": recording.votes[:, place] for place, name in enumerate(recording.names)}
-            columns |= {f"decision:{name}": issued for name, issued in decided.items()}
-            tables.append(pa.table(columns))
         facts = {b"quorate": json.dumps(self.facts).encode()}
-        parquet.write_table(pa.concat_tables(tables).replace_schema_metadata(facts), path)
+        writer = None
+        for repeat, (recording, decided) in enumerate(zip(self.recordings, self.decisions, strict=True)):
+            for first in range(0, len(recording.labels), BLOCK_SLOTS):
+                table = pa.table(_columns(repeat, recording, decided, slice(first, first + BLOCK_SLOTS)))
+                writer = writer or parquet.ParquetWriter(path, table.schema.with_metadata(facts))
+                writer.write_table(table.replace_schema_metadata(facts))
+        if writer is not None:
+            writer.close()
+
+
+def _columns(
+    repeat: int, recording: Recording, decided: dict[str, NDArray[np.int8]], block: slice
+) -> dict[str, NDArray[Any]]:
+    labels = recording.labels[block]
+    columns: dict[str, NDArray[Any]] = {
+        "repeat": np.full(len(labels), repeat, np.int16),
+        "slot": np.arange(block.start, block.start + len(labels), dtype=np.int64),
+        "label": labels,
+        "arrival": recording.arrivals[block],
+    }
+    votes = {f"vote:{name}": recording.votes[block, place] for place, name in enumerate(recording.names)}
+    return columns | votes | {f"decision:{name}": issued[block] for name, issued in decided.items()}

@@ -66,14 +66,17 @@ def _name_fault(name: object, *, optional: bool = False) -> str | None:
 
 
 def _sign_fault(field: str, value: object, what: str) -> str | None:
-    return None if value in (-1, 1) else f"{field} is {value!r}; {what} is -1 or +1"
+    return None if _is_int(value) and value in (-1, 1) else f"{field} is {value!r}; {what} is -1 or +1"
 
 
 def _decision_fault(decision: Decision) -> str | None:
     if not (_is_int(decision.epoch) and decision.epoch >= 0):
         return f"epoch is {decision.epoch!r}; it counts changes of membership from 0"
-    for place, vote in enumerate(decision.votes):
-        if vote not in (-1, 0, 1):
+    votes: object = decision.votes
+    if not isinstance(votes, tuple):
+        return f"votes is {decision.votes!r}; give a tuple, one vote a member"
+    for place, vote in enumerate(votes):
+        if not _is_int(vote) or vote not in (-1, 0, 1):
             return f"votes[{place}] is {vote!r}; votes are -1, 0 or +1"
     return None
 
@@ -83,9 +86,10 @@ def _votes_fault(votes: Votes) -> str | None:
         return f"count is {votes.count!r}; a batch covers 1 to {VOTES_COUNT_MAX} slots"
     if votes.first_slot + votes.count - 1 > SLOT_MAX:
         return f"first_slot is {votes.first_slot}; with {votes.count} slots it runs past {SLOT_MAX}"
-    if not is_packed(votes.packed, votes.count):
+    if not isinstance(votes.packed, bytes) or not is_packed(votes.packed, votes.count):
+        size = len(votes.packed) if isinstance(votes.packed, bytes) else "no"
         return (
-            f"packed is {len(votes.packed)} bytes that do not hold {votes.count} votes of two bits "
+            f"packed is {size} bytes that do not hold {votes.count} votes of two bits "
             f"({bytes_needed(votes.count)} bytes, no '11', unused bits zero)"
         )
     return None

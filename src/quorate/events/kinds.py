@@ -76,7 +76,7 @@ class Votes(msgspec.Struct, frozen=True, tag_field="type", tag="votes", repr_omi
         """Pack the votes of `learner` for consecutive slots; 0 stands for an abstention."""
         values = list(values)
         for place, value in enumerate(values):
-            if value not in CODE_OF:
+            if type(value) is not int or value not in CODE_OF:
                 raise LocalError(f"Votes.pack: values[{place}] is {value!r}; votes are -1, 0 or +1")
         return cls(first_slot, len(values), learner, pack(values))
 

@@ -1,7 +1,7 @@
 """The sans-IO learner: events in, events out."""
 
 from quorate.learner.counters import Counters
-from quorate.learner.learner import Learner
+from quorate.learner.learner import Learner, checked_slot
 from quorate.learner.life import LIFE, Input, State
 
-__all__ = ["LIFE", "Counters", "Input", "Learner", "State"]
+__all__ = ["LIFE", "Counters", "Input", "Learner", "State", "checked_slot"]

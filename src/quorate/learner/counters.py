@@ -38,6 +38,8 @@ class Counters(msgspec.Struct):
         Open slots that were passed over: a later one was closed first.
     overflowed_slots
         Open slots that were given up, or never opened, because too many were open.
+    lost_labels
+        Labels that waited in a slot that was passed over or given up.
     """
 
     decisions: int = 0
@@ -56,3 +58,4 @@ class Counters(msgspec.Struct):
     expired_slots: int = 0
     skipped_slots: int = 0
     overflowed_slots: int = 0
+    lost_labels: int = 0

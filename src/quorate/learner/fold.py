@@ -87,12 +87,27 @@ class Fold:
 
     def _open_and_record(self, slot: int, at: int | None, vote: tuple[int, int]) -> bool:
         if len(self.slots) - self.n_closed >= self.open_slots_max:
-            self.counters.overflowed_slots += 1
-            last = len(self.slots.numbers) - 1
-            if slot > self.slots.numbers[last]:
+            highest = self.slots.numbers[-1]
+            if slot > highest:
+                self.counters.overflowed_slots += 1
                 return False
-            self.slots.delete(last, last + 1)
+            self.step(highest, Input.OVERFLOW, None)
         return self._record(slot, self.slots.insert(slot), vote)
+
+    def _give_up(self, slot: int, at: int, _: None) -> bool:
+        self.counters.overflowed_slots += 1
+        return self._drop_open(at, at + 1)
+
+    def _pass_over(self, slot: int, at: int, _: None) -> bool:
+        """Drop an open slot and all open ones before it: those that come before the one that is closed."""
+        first = self.slots.first + self.n_closed
+        self.counters.skipped_slots += at + 1 - first
+        return self._drop_open(first, at + 1)
+
+    def _drop_open(self, at: int, end: int) -> bool:
+        self.counters.lost_labels += sum(1 for mark in self.slots.marks[at:end] if mark & LABEL_BITS)
+        self.slots.delete(at, end)
+        return True
 
     def _record(self, slot: int, at: int, vote: tuple[int, int]) -> bool:
         place, value = vote
@@ -112,45 +127,46 @@ class Fold:
         return True
 
     def _open_and_close(self, slot: int, at: int | None, decision: Decision) -> bool:
+        self._pass_over_before(slot)
         return self._close(slot, self.slots.insert(slot), decision)
 
     def _close(self, slot: int, at: int, decision: Decision) -> bool:
         slots = self.slots
-        passed_over = slots.first + self.n_closed
-        if at > passed_over:
-            self.counters.skipped_slots += at - passed_over
-            slots.delete(passed_over, at)
-            at = passed_over
-        held = slots.label(at)
         votes = self.membership.as_of_now(decision)
+        synchronous = 0 not in decision.votes
+        if label := slots.label(at):
+            self._update(votes, label, synchronous, decision.value)  # first: a rule that raises leaves the slot open
+        self._pass_over_before(slot)
+        at = slots.first + self.n_closed
         if votes != slots.votes(at):  # those of the decision hold, not what came while it was under way
             slots.set_votes(at, votes)
-        slots.marks[at] = (
-            CLOSED | (SYNCHRONOUS if 0 not in decision.votes else 0) | (DECIDED_PLUS if decision.value == 1 else 0)
-        )
+        slots.marks[at] |= CLOSED | SYNCHRONOUS * synchronous | DECIDED_PLUS * (decision.value == 1)
         self.n_closed += 1
         self.last_closed = slot
         self.counters.decisions += 1
-        if held:
-            self._learn(slot, at, held)
         if self.n_closed > self.horizon + 1:
             self.step(slots.numbers[slots.first], Input.HORIZON, None)
         return True
 
+    def _pass_over_before(self, slot: int) -> None:
+        before = self.slots.last_before(slot)
+        if before is not None and before > self.last_closed:
+            self.step(before, Input.PASSED_OVER, None)
+
     def _learn(self, slot: int, at: int, label: int) -> bool:
-        slots = self.slots
-        votes = slots.votes(at)
-        mark = slots.marks[at]
-        synchronous = bool(mark & SYNCHRONOUS)
+        mark = self.slots.marks[at]
+        self._update(self.slots.votes(at), label, bool(mark & SYNCHRONOUS), 1 if mark & DECIDED_PLUS else -1)
+        self.slots.set_label(at, label)
+        return True
+
+    def _update(self, votes: tuple[int, ...], label: int, synchronous: bool, decision: int) -> None:
         if synchronous == (0 not in votes):
             changed = self.rule.update(votes, label)
         else:
             changed = self.rule.update(votes, label, synchronous=synchronous)
-        slots.set_label(at, label)
         self.counters.labels += 1
         self.counters.updates += changed
-        self.counters.mistakes += label != (1 if mark & DECIDED_PLUS else -1)
-        return True
+        self.counters.mistakes += label != decision
 
     def _expire(self, slot: int, at: int, _: None) -> bool:
         self.counters.expired_slots += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from quorate.errors import LocalError, MembersError, MessageError, SlotError
 from quorate.events import SLOT_MAX, Decision, Event, Join, Label, Leave, Vote, Votes, fault_of
@@ -16,7 +16,7 @@ from quorate.learner.membership import Membership, checked_name
 from quorate.learner.slots import LABEL_BITS
 from quorate.rules import ExtendedPWM, Rule
 
-__all__ = ["Learner"]
+__all__ = ["Learner", "checked_slot"]
 
 
 class Learner:
@@ -139,12 +139,12 @@ class Learner:
 
     def missing(self, slot: int) -> tuple[str, ...]:
         """Which members have not voted for an open slot: it can be closed when this is empty."""
-        votes = self._fold.votes_so_far(_checked_slot(slot))
+        votes = self._fold.votes_so_far(checked_slot(slot))
         return tuple(member for member, vote in zip(self.members, votes, strict=True) if not vote)
 
     def state_of(self, slot: int) -> State:
         """Where a slot is in its life."""
-        return self._fold.state(_checked_slot(slot))
+        return self._fold.state(checked_slot(slot))
 
     # Events in
 
@@ -165,19 +165,13 @@ class Learner:
         """
         match event:
             case Vote():
-                place = self._fold.membership.place_of.get(event.learner)
-                if (
-                    place is None
-                    or event.value not in (-1, 1)
-                    or type(event.slot) is not int
-                    or not 0 <= event.slot <= SLOT_MAX
-                ):
-                    self._check(event)
-                    place = self._fold.membership.place(event.learner, "vote")
-                return self._fold.step(event.slot, Input.VOTE, (place, event.value))
+                return self._vote(event)
             case Label():
                 self._check(event)
-                return event.learner in (None, self._name) and self._fold.step(event.slot, Input.LABEL, event.value)
+                if event.learner is not None and event.learner != self._name:
+                    self._fold.membership.place(event.learner, "label")
+                    return False
+                return self._fold.step(event.slot, Input.LABEL, event.value)
             case Votes():
                 self._check(event)
                 place = self._fold.membership.place(event.learner, "batch of votes")
@@ -199,13 +193,18 @@ class Learner:
 
         A runtime that records its decisions in a log uses this, and `receive` on what it reads back there.
         """
-        slot = _checked_slot(slot)
-        if slot <= self._fold.last_closed:
-            raise SlotError(
-                f"slot {slot} cannot be closed: slot {self._fold.last_closed} was closed before, and slots only grow"
-            )
+        slot = self.checked_next(slot)
         votes = self._fold.votes_so_far(slot)
         return Decision(slot, self._name, int(self._fold.rule.predict(votes)), votes, self.epoch)
+
+    def checked_next(self, slot: int) -> int:
+        """Refuse a slot that cannot be closed next: one that is not after the last that was."""
+        number = checked_slot(slot)
+        if number <= self._fold.last_closed:
+            raise SlotError(
+                f"slot {number} cannot be closed: slot {self._fold.last_closed} was closed before, and slots only grow"
+            )
+        return number
 
     def close(self, slot: int) -> Decision:
         """Close a slot: no more votes, and here is the decision.
@@ -235,7 +234,7 @@ class Learner:
         return snapshot(self)
 
     @classmethod
-    def restore(cls, snapshot: dict[str, Any], rule: type[Rule] | None = None) -> Learner:
+    def restore(cls, snapshot: dict[str, Any], rule: type[Rule] | None = None) -> Self:
         """Make a learner from its snapshot, to go on exactly where it stood.
 
         Parameters
@@ -247,7 +246,15 @@ class Learner:
         """
         from quorate.learner.snapshot import restore
 
-        return restore(snapshot, rule)
+        return restore(cls, snapshot, rule)
+
+    def _vote(self, vote: Vote) -> bool:
+        place = self._fold.membership.place_of.get(vote.learner) if type(vote.learner) is str else None
+        slot, value = vote.slot, vote.value
+        if place is None or type(slot) is not int or not 0 <= slot <= SLOT_MAX or value not in (-1, 1):
+            self._check(vote)  # slower, but it says what is wrong
+            place = self._fold.membership.place(vote.learner, "vote")
+        return self._fold.step(slot, Input.VOTE, (place, int(value)))
 
     def _check(self, event: Event) -> None:
         if reason := fault_of(event):
@@ -259,7 +266,8 @@ def _check_limit(name: str, limit: object, least: int) -> None:
         raise LocalError(f"{name} is {limit!r}; it must be an integer of at least {least}")
 
 
-def _checked_slot(slot: object) -> int:
+def checked_slot(slot: object) -> int:
+    """Refuse what is no slot number; NumPy's integers are."""
     try:
         number = operator.index(slot)  # type: ignore[arg-type]
     except TypeError:

@@ -4,7 +4,7 @@ Theory of operation
 ===================
 
 A learner is a fold over events. What it knows of a slot is one of five states, and what can happen to a slot
-is one of four inputs; `LIFE` says for each pair which state follows and what the learner does. Nothing else in
+is one of six inputs; `LIFE` says for each pair which state follows and what the learner does. Nothing else in
 the learner decides what an event means.
 
 The paper's Algorithm 2, and where each line of it lives:
@@ -29,7 +29,14 @@ What the paper leaves open, decided here:
 - A closed slot waits for its label while at most ``horizon`` later slots have been closed (the paper's maximum delay
   d: label m may arrive in slot m + d, not after). Then it expires: dropped and counted.
 
+- Too many open slots: the highest are given up first, since a sender can name any slot but only close ones matter.
+
 So memory is bounded by the horizon, for closed slots, and by ``open_slots_max``, for open ones.
+
+A learner's state is a fold over all events it received, in their order, votes included: a label that comes before its
+slot is closed waits only where a vote has opened the slot. Its own decisions are among these events. Deciding
+(``decide``) and closing (receiving the decision) are two steps, so that a runtime can write the decision into a
+log in between and every learner that reads the log closes the slot at the same place in it. ``close`` does both.
 """
 
 from __future__ import annotations
@@ -56,6 +63,8 @@ class Input(Enum):
     LABEL = "the truth"
     CLOSE = "the decision is made"
     HORIZON = "more than `horizon` later slots have been closed"
+    PASSED_OVER = "a later slot is closed"
+    OVERFLOW = "too many slots are open, and this is the highest"
 
 
 #: State and input, to the next state and the method of `Fold` that acts.
@@ -69,6 +78,8 @@ LIFE: dict[State, dict[Input, tuple[State, str]]] = {
         Input.VOTE: (State.OPEN, "_record"),
         Input.LABEL: (State.OPEN, "_hold_label"),
         Input.CLOSE: (State.CLOSED, "_close"),
+        Input.PASSED_OVER: (State.PAST, "_pass_over"),
+        Input.OVERFLOW: (State.UNSEEN, "_give_up"),
     },
     State.CLOSED: {
         Input.VOTE: (State.CLOSED, "_count_late_vote"),

@@ -65,6 +65,11 @@ class Slots:
             return guess
         return bisect_left(numbers, slot, lo=first)
 
+    def last_before(self, slot: int) -> int | None:
+        """The highest slot kept below a number."""
+        at = self._place(slot)
+        return self.numbers[at - 1] if at > self.first else None
+
     def insert(self, slot: int) -> int:
         """Begin to keep a slot that is not kept; give its place."""
         at = self._place(slot)

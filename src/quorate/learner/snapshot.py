@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -20,6 +20,8 @@ from quorate.rules import Rule, rule_named
 from quorate.rules.base import read_versioned
 
 __all__ = ["restore", "snapshot"]
+
+LearnerT = TypeVar("LearnerT", bound=Learner)
 
 
 class _SlotsState(msgspec.Struct):
@@ -65,7 +67,7 @@ def snapshot(learner: Learner) -> dict[str, Any]:
     return document
 
 
-def restore(document: dict[str, Any], rule: type[Rule] | None = None) -> Learner:
+def restore(kind: type[LearnerT], document: dict[str, Any], rule: type[Rule] | None = None) -> LearnerT:
     """Make a learner from its snapshot; refuse one that no learner could have written."""
     state = read_versioned(document, _LearnerState, "snapshot")
     if rule is None:
@@ -76,17 +78,23 @@ def restore(document: dict[str, Any], rule: type[Rule] | None = None) -> Learner
         except LocalError as error:
             raise SnapshotError(f"{error}; for a rule of your own, give its class: restore(..., rule=...)") from None
     try:
-        learner = Learner(state.name, state.members, rule.restore(state.rule), state.horizon, state.open_slots_max)
-        former = {int(epoch): tuple(members) for epoch, members in state.former.items()}
+        learner = kind(state.name, state.members, rule.restore(state.rule), state.horizon, state.open_slots_max)
+        former = {int(epoch): Membership(members).members for epoch, members in state.former.items()}
     except SnapshotError:
         raise
     except ValueError as error:
         raise SnapshotError(f"the snapshot cannot be restored: {error}") from None
+    last_closed = -1 if state.last_closed is None else state.last_closed
+    _require(state.last_closed is None or 0 <= last_closed <= SLOT_MAX, "last_closed", f"{last_closed} is no slot")
+    _require(state.epoch >= 0, "epoch", f"there were {state.epoch} changes of membership")
+    _require(all(0 <= epoch < state.epoch for epoch in former), "former", "an epoch is yet to come")
+    missing = set(Counters.__struct_fields__) - set(document["counters"])
+    _require(not missing, "counters", f"{', '.join(sorted(missing))} is missing")
     fold = learner._fold
     fold.membership = Membership(state.members, state.epoch, former)
     fold.slots = _restored_slots(state)
     fold.n_closed = sum(1 for mark in state.slots.marks if mark & CLOSED)
-    fold.last_closed = -1 if state.last_closed is None else state.last_closed
+    fold.last_closed = last_closed
     fold.counters = state.counters
     _check_limits(fold)
     return learner

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AverageMajority"]
 
+_BLOCK_SLOTS = 1 << 16  # how much of a long stream is summed at once
+
 
 class AverageMajority(BaseRule):
     r"""Every vote counts one and nothing is learned: :math:`\hat y = \operatorname{sgn}(\sum_j s_j)`.
@@ -57,7 +59,11 @@ class AverageMajority(BaseRule):
     def _run(self, votes: NDArray[np.int8], labels: NDArray[np.int8]) -> NDArray[np.int8]:
         import numpy as np
 
-        return np.where(votes.sum(axis=1, dtype=np.int64) >= 0, np.int8(1), np.int8(-1))
+        decisions = np.empty(len(votes), np.int8)
+        for first in range(0, len(votes), _BLOCK_SLOTS):
+            block = slice(first, first + _BLOCK_SLOTS)
+            decisions[block] = np.where(votes[block].sum(axis=1, dtype=np.int64) >= 0, 1, -1)
+        return decisions
 
     def _join(self) -> None:
         pass

@@ -81,7 +81,7 @@ class BaseRule(abc.ABC):
     A rule of your own, that believes the first learner and nobody else:
 
     >>> class First(BaseRule):
-    ...     weights = [0]
+    ...     weights = property(lambda self: [0, 1] + [0] * (self.n_learners - 1))
     ...     def _predict(self, votes): return votes[0] or 1
     ...     def _update(self, votes, label, synchronous): return False
     ...     def _join(self): pass

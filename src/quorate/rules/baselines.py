@@ -20,9 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = ["MajorityClass", "PreviousLabel"]
 
+_BLOCK_SLOTS = 1 << 20  # how much of a long stream is summed at once
+
 
 class _Voteless(BaseRule):
     """A rule whose only state is a number that labels move; +1 where it is not negative."""
+
+    _lean_max = 2**62  # beyond what anybody counts to, and a run in 64 bits stays exact
 
     def __init__(self, n_learners: int) -> None:
         super().__init__(n_learners)
@@ -52,6 +56,8 @@ class _Voteless(BaseRule):
         state = read_state(snapshot, _State, cls)
         if state.n_learners < 1:
             raise SnapshotError(f"snapshot field 'n_learners' is {state.n_learners}; it must be at least 1")
+        if abs(state.lean) > cls._lean_max:
+            raise SnapshotError(f"snapshot field 'lean' is {state.lean}; no run of {cls.__name__} leads there")
         rule = cls(state.n_learners)
         rule._lean = state.lean
         return rule
@@ -79,6 +85,8 @@ class PreviousLabel(_Voteless):
     >>> PreviousLabel(1).run([[1], [1], [1], [1]], [-1, -1, 1, 1]).tolist()
     [1, -1, -1, 1]
     """
+
+    _lean_max = 1
 
     def _update(self, votes: tuple[int, ...], label: int, synchronous: bool) -> bool:
         changed = self._lean != label
@@ -116,6 +124,11 @@ class MajorityClass(_Voteless):
     def _run(self, votes: NDArray[np.int8], labels: NDArray[np.int8]) -> NDArray[np.int8]:
         import numpy as np
 
-        leans = self._lean + np.concatenate(([0], np.cumsum(labels, dtype=np.int64)))
-        self._lean = int(leans[-1])
-        return np.where(leans[:-1] >= 0, np.int8(1), np.int8(-1))
+        decisions = np.empty_like(labels)
+        for first in range(0, len(labels), _BLOCK_SLOTS):
+            block = labels[first : first + _BLOCK_SLOTS]
+            leans = self._lean + np.cumsum(block, dtype=np.int64)
+            before = np.concatenate(([self._lean], leans[:-1]))
+            decisions[first : first + _BLOCK_SLOTS] = np.where(before >= 0, 1, -1)
+            self._lean = int(leans[-1])
+        return decisions

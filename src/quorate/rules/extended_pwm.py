@@ -51,9 +51,14 @@ class ExtendedPWM(BaseRule):
 
     def __init__(self, n_learners: int, bias: bool = True) -> None:
         super().__init__(n_learners)
-        self.bias = bool(bias)
+        self._bias = bool(bias)
         self._synchronous = PWM(n_learners, bias)
         self._asynchronous = PWM(n_learners, bias)
+
+    @property
+    def bias(self) -> bool:
+        """Whether there is a virtual learner that always votes +1."""
+        return self._bias
 
     @property
     def weights(self) -> list[int]:

@@ -146,13 +146,25 @@ def as_labels(labels: ArrayLike, n_slots: int) -> NDArray[np.int8]:
 def _as_array(values: ArrayLike, name: str, error: type[LocalError]) -> NDArray[Any]:
     import numpy as np
 
+    if isinstance(values, np.ma.MaskedArray):
+        raise error(f"{name} is a masked array; give 0 for an abstention, and leave slots without a label out")
     try:
         array = np.asarray(values)
+        if array.dtype.kind in "iuf" and isinstance(values, (list, tuple)):
+            array = np.asarray(_bools_as_signs(values))  # NumPy would make an abstention of a False among numbers
     except (ValueError, TypeError) as reason:
         raise error(f"{name} is not a rectangular array: {reason}") from None
     if array.dtype.kind not in "biuf" and array.size:
         raise error(f"{name} holds {array.dtype} values; it must hold integers or booleans")
     return array
+
+
+def _bools_as_signs(values: Any) -> Any:
+    import numpy as np
+
+    if isinstance(values, (list, tuple)):
+        return [_bools_as_signs(value) for value in values]
+    return (1 if values else -1) if isinstance(values, (bool, np.bool_)) else values
 
 
 def _as_signs(array: NDArray[Any], *, zero: bool) -> NDArray[np.int8] | None:

@@ -58,9 +58,14 @@ class PWM(BaseRule):
 
     def __init__(self, n_learners: int, bias: bool = True) -> None:
         super().__init__(n_learners)
-        self.bias = bool(bias)
+        self._bias = bool(bias)
         self._bias_weight = 0
         self._weights = [0] * self.n_learners
+
+    @property
+    def bias(self) -> bool:
+        """Whether there is a virtual learner that always votes +1."""
+        return self._bias
 
     @property
     def weights(self) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ __all__ = ["NEVER", "Constant", "Delay", "Feedback", "Geometric", "Realized", "U
 
 #: The arrival of a label that never comes.
 NEVER = -1
+
+_BLOCK_SLOTS = 1 << 16
+_NARROW_MAX = 1 << 30  # two numbers below this add up within 32 bits
 
 
 class Constant(NamedTuple):
@@ -95,7 +98,7 @@ Delay = int | Constant | Uniform | Geometric | Callable[[int], int] | Sequence[i
 class Realized(NamedTuple):
     """What became of some slots."""
 
-    arrivals: NDArray[np.int64]
+    arrivals: NDArray[Any]
     """The slot at whose end each label arrives, or `NEVER`."""
     present: NDArray[np.bool_]
     """Which learner observed each slot, of shape (slots, learners)."""
@@ -152,25 +155,43 @@ class Feedback:
 
     def realize(self, n_slots: int, names: Sequence[str]) -> Realized:
         """Draw what becomes of the first `n_slots` slots."""
-        delays, gaps, absences = (np.random.default_rng([self.seed, part]) for part in range(3))
-        late = self._delay.draw(delays.random(n_slots), 0)
-        if len(late) and late.min() < 0:
-            raise LocalError(f"the delay of slot {int(late.argmin())} is {late.min()}; a label cannot come early")
-        arrivals = np.where(gaps.random(n_slots) < self.label_prob, np.arange(n_slots) + late, NEVER)
-        return Realized(arrivals, self._present(n_slots, names, absences.random((n_slots, len(names)))))
+        self._check_names(names)
+        of_delays, of_gaps, of_absences = (np.random.default_rng([self.seed, part]) for part in range(3))
+        arrivals: NDArray[Any] = np.arange(n_slots, dtype=np.int32 if n_slots < _NARROW_MAX else np.int64)
+        everybody = not callable(self.observe_prob) and self.observe_prob == 1.0
+        # A stream may be long: nothing is drawn that nobody asked for, and what is drawn, in blocks.
+        present = (
+            np.broadcast_to(np.True_, (n_slots, len(names))) if everybody else np.empty((n_slots, len(names)), bool)
+        )
+        for first in range(0, n_slots, _BLOCK_SLOTS):
+            block = slice(first, min(first + _BLOCK_SLOTS, n_slots))
+            size = block.stop - first
+            late = self._delay.draw(of_delays.random(size), first)
+            if late.min() < 0:
+                raise LocalError(
+                    f"the delay of slot {first + int(late.argmin())} is {late.min()}; a label cannot come early"
+                )
+            if arrivals.dtype == np.int32 and late.max() >= _NARROW_MAX:
+                arrivals = arrivals.astype(np.int64)
+            arrivals[block] += late.astype(arrivals.dtype)
+            arrivals[block][of_gaps.random(size) >= self.label_prob] = NEVER
+            if not everybody:
+                present[block] = self._present(block, names, of_absences)
+        return Realized(arrivals, present)
 
-    def _present(self, n_slots: int, names: Sequence[str], uniform: NDArray[np.float64]) -> NDArray[np.bool_]:
-        observe = self.observe_prob
-        if callable(observe):
-            return np.array([[observe(slot, name) for name in names] for slot in range(n_slots)], np.bool_).reshape(
-                n_slots, len(names)
-            )
-        if isinstance(observe, Mapping):
-            unknown = [name for name in observe if name not in names]
+    def _check_names(self, names: Sequence[str]) -> None:
+        if isinstance(self.observe_prob, Mapping):
+            unknown = [name for name in self.observe_prob if name not in names]
             if unknown:
                 raise LocalError(f"observe_prob names {unknown[0]!r}; the learners are {', '.join(names)}")
-            return uniform < [observe.get(name, 1.0) for name in names]
-        return uniform < observe
+
+    def _present(self, block: slice, names: Sequence[str], of_absences: np.random.Generator) -> NDArray[np.bool_]:
+        observe = self.observe_prob
+        slots = range(block.start, block.stop)
+        if callable(observe):
+            return np.array([[bool(observe(slot, name)) for name in names] for slot in slots], np.bool_)
+        chances = [observe.get(name, 1.0) for name in names] if isinstance(observe, Mapping) else observe
+        return of_absences.random((len(slots), len(names))) < np.asarray(chances)
 
 
 def _probability(what: str, value: float) -> float:

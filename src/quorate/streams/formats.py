@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["blocks"]
 
-#: What a reader of CSV takes at once, and what a block of JSON lines holds.
-BLOCK_BYTES = 4 << 20
+#: What a reader of CSV takes at once (it reads some blocks ahead), and what a block of JSON lines holds.
+BLOCK_BYTES = 1 << 20
 BLOCK_ROWS = 10_000
 
 Block = tuple["pa.Table", Callable[[int], int]]
