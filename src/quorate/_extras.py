@@ -12,6 +12,7 @@ EXTRA_OF = {
     "numba": "fast",
     "river": "river",
     "sklearn": "sklearn",
+    "scipy": "sklearn",
     "matplotlib": "plot",
     "pyarrow": "files",
     "typer": "cli",

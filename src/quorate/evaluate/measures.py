@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from quorate._extras import load
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -116,8 +118,7 @@ def interval(values: list[float]) -> tuple[float, float] | None:
     """
     if len(values) < 2:
         return None
-    from scipy.stats import t
-
+    t = load("scipy.stats", "The interval of a mean").t
     mean, spread = float(np.mean(values)), float(np.std(values, ddof=1)) / len(values) ** 0.5
     half = float(t.ppf(0.975, len(values) - 1)) * spread
     return mean - half, mean + half
