@@ -10,23 +10,33 @@ from __future__ import annotations
 import difflib
 
 from quorate.errors import LocalError
+from quorate.rules.adaboost_weights import AdaBoostWeights
 from quorate.rules.average_majority import AverageMajority
 from quorate.rules.base import BaseRule, Rule
 from quorate.rules.baselines import MajorityClass, PreviousLabel
+from quorate.rules.blum_majority import BlumMajority
 from quorate.rules.checks import check_rule, yield_checks
 from quorate.rules.extended_pwm import ExtendedPWM
+from quorate.rules.fixed_share import FixedShare
 from quorate.rules.pwm import PWM
+from quorate.rules.weighted_majority import WeightedMajority
+from quorate.rules.winnow2 import Winnow2
 
 __all__ = [
     "BASELINES",
     "PWM",
     "RULES",
+    "AdaBoostWeights",
     "AverageMajority",
     "BaseRule",
+    "BlumMajority",
     "ExtendedPWM",
+    "FixedShare",
     "MajorityClass",
     "PreviousLabel",
     "Rule",
+    "WeightedMajority",
+    "Winnow2",
     "check_rule",
     "rule_named",
     "yield_checks",
@@ -34,7 +44,19 @@ __all__ = [
 
 #: Every rule of the package, by name.
 RULES: dict[str, type[BaseRule]] = {
-    rule.__name__: rule for rule in (PWM, ExtendedPWM, AverageMajority, PreviousLabel, MajorityClass)
+    rule.__name__: rule
+    for rule in (
+        PWM,
+        ExtendedPWM,
+        WeightedMajority,
+        BlumMajority,
+        FixedShare,
+        Winnow2,
+        AverageMajority,
+        AdaBoostWeights,
+        PreviousLabel,
+        MajorityClass,
+    )
 }
 
 #: Those that need no votes: what every comparison shows beside the others.
