@@ -206,10 +206,35 @@ def test_compare_with_every_option(tmp_path: Path) -> None:
         "DecisionTreeClassifier()",
         "Perceptron ( l2=0. clip_gradient=1e+12 initializer=Zeros () )",
     ]
-    assert document["rows"][0]["error_interval"] is not None
+    assert document["rows"][0]["intervals"]["kappa"] is not None
+    assert document["curves"]["window"] == 20
+    assert document["columns"] == {"u": "category", "v": "number"}
     shown = quorate("compare", "a.csv", *options.replace("--json", "").split(), cwd=tmp_path)
     assert "±" in shown.stdout
     assert "1 rows left out" in shown.stdout
+
+
+def test_compare_takes_a_model_from_the_working_folder(tmp_path: Path) -> None:
+    small_csv(tmp_path / "a.csv")
+    (tmp_path / "mymodels.py").write_text("def thumb(row):\n    return row['u'] > 0\n")
+    options = [
+        "--label",
+        "y",
+        "--learners",
+        "1",
+        "--model",
+        "mymodels:thumb",
+        "--drop",
+        "v",
+        "--number",
+        "u",
+        "--fitted",
+    ]
+    done = quorate("compare", "a.csv", *options, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["learners"] == [{"name": "learner-1", "model": "mymodels:thumb", "columns": 1}]
+    assert document["rows_train"] == 0
 
 
 @pytest.mark.parametrize(
@@ -226,6 +251,9 @@ def test_compare_with_every_option(tmp_path: Path) -> None:
         ("a.xls", "u,y\n1,a\n", "--label y", 3, "its ending says no format"),
         ("b.csv", "u,y\n1,a\n", "--label y", 3, "a.csv is not a file"),
         ("a.csv", "u,y\n" + "1,a\n2,b\n" * 50, "--label y --delay soon", 3, "delay is 'soon'"),
+        ("a.csv", "u,y\n" + "1,a\n2,b\n" * 50, "--label y --delay 99999999999999999999", 3, "whole numbers of slots"),
+        ("a.csv", "u,y\n" + "1,a\n2,b\n" * 50, "--label y --delay geometric:nan", 3, "its mean must be"),
+        ("a.csv", "u,y\n" + "1,a\n2,b\n" * 50, "--label y --drop z", 3, "has no column 'z'"),
         ("a.csv", "u,y\n" + "1,a\n2,b\n" * 50, "--label y --model no.such:Model", 3, "no model is at 'no.such:Model'"),
         (
             "a.csv",

@@ -12,14 +12,16 @@ import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from river import datasets, linear_model, naive_bayes, stream
+from river import datasets, linear_model, naive_bayes, optim, stream
 from scipy import stats
-from sklearn.linear_model import LogisticRegression
+from sklearn.cluster import KMeans
+from sklearn.linear_model import Lasso, LogisticRegression
 from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from quorate import PWM, AverageMajority, Ensemble, ExtendedPWM, Learner
-from quorate.errors import LocalError, ModelError, SourceError
+from quorate.errors import LabelError, LocalError, ModelError, SourceError
 from quorate.evaluate import (
     Recording,
     compare,
@@ -32,8 +34,8 @@ from quorate.evaluate import (
     prequential,
     rolling_mean,
 )
-from quorate.rules import RULES, PreviousLabel
-from quorate.streams import NEVER, Feedback, Gaussian, Uniform
+from quorate.rules import RULES, AdaBoostWeights, PreviousLabel
+from quorate.streams import NEVER, EventDetection, Feedback, Gaussian, Uniform
 from tests.reference import Reference
 
 SIGNS = st.lists(st.sampled_from([-1, 1]), min_size=2, max_size=60)
@@ -143,9 +145,11 @@ def test_prequential_without_delays_is_rivers_progressive_validation() -> None:
     expected = evaluate.progressive_val_score(
         datasets.Phishing(), linear_model.LogisticRegression(), metrics.Accuracy()
     ).get()
-    decisions, recorded = prequential(linear_model.LogisticRegression(), datasets.Phishing(), 2000)
-    assert len(decisions) == 1250  # the stream ends first
-    assert 1 - (decisions != recorded.labels).mean() == pytest.approx(expected)
+    result = prequential(linear_model.LogisticRegression(), datasets.Phishing(), 2000)
+    assert result.facts["slots"] == 1250  # the stream ends first
+    assert 1 - result["model"].mean("error") == pytest.approx(expected)
+    assert {row.name for row in result.rows if row.kind == "baseline"} == {"PreviousLabel", "MajorityClass"}
+    assert result.document()["versions"]["river"]
 
 
 def test_prequential_with_delays_is_rivers_question_and_answer() -> None:
@@ -159,8 +163,8 @@ def test_prequential_with_delays_is_rivers_question_and_answer() -> None:
             model.learn_one(x, y)
     expected = np.array([1 if answer else -1 for _, answer in sorted(questions.items())])
     # River reveals a label before the question 7 slots later, we after its decision: one slot less of delay.
-    decisions, _ = prequential(linear_model.LogisticRegression(), datasets.Phishing(), 1250, Feedback(delay=6))
-    assert (decisions == expected).all()
+    result = prequential(linear_model.LogisticRegression(), datasets.Phishing(), 1250, Feedback(delay=6))
+    assert (result.decisions[0]["model"] == expected).all()
 
 
 def test_prequential_with_an_ensemble_and_absent_learners() -> None:
@@ -169,7 +173,8 @@ def test_prequential_with_an_ensemble_and_absent_learners() -> None:
     ensemble = Ensemble(
         {name: linear_model.LogisticRegression() for name in source.names}, streams=True, rule=AverageMajority
     )
-    decisions, recorded = prequential(ensemble, data, 400, Feedback(Uniform(0, 9), 0.8, {"learner-2": 0.5}, seed=3))
+    result = prequential(ensemble, data, 400, Feedback(Uniform(0, 9), 0.8, {"learner-2": 0.5}, seed=3))
+    decisions, recorded = result.decisions[0]["model"], result.recordings[0]
     assert (decisions[100:] != recorded.labels[100:]).mean() < 0.15
     assert 0.4 < (recorded.votes[:, 1] == 0).mean() < 0.6
     again = decide(recorded, AverageMajority(3))
@@ -178,6 +183,31 @@ def test_prequential_with_an_ensemble_and_absent_learners() -> None:
         prequential(naive_bayes.GaussianNB(), data, 10, Feedback(observe_prob=0.5))
     with pytest.raises(LocalError, match="labels come up to 50 slots late, but the ensemble's horizon is 5"):
         prequential(Ensemble([naive_bayes.GaussianNB()], horizon=5), data, 100, Feedback(50))
+
+
+def test_prequential_over_quorates_own_streams() -> None:
+    """S2: each model learns its local event, and the rule the common label."""
+    source = EventDetection.as_published(seed=1)
+    ensemble = Ensemble(
+        {name: linear_model.LogisticRegression(optimizer=optim.SGD(0.5)) for name in source.names}, streams=True
+    )
+    result = prequential(ensemble, source, 3000)
+    assert result["model"].mean("error") < 0.1 < result["PreviousLabel"].mean("error")
+    alone = (result.recordings[0].votes[1000:, 0] != result.recordings[0].labels[1000:]).mean()
+    assert alone > 0.4  # a local event says little of the common one
+    _, _, events = source.arrays(3000)
+    assert events is not None
+    assert (result.recordings[0].votes[1000:, 0] == events[0, 1000:, 0]).mean() > 0.97
+
+
+def test_prequential_with_classes_of_its_own() -> None:
+    data = [({"x": 1.0 if number % 3 else -1.0}, "UP" if number % 3 else "DOWN") for number in range(50)]
+    result = prequential(naive_bayes.GaussianNB(), data, 50, Feedback(60), classes=("DOWN", "UP"))
+    assert (result.recordings[0].labels == 1).sum() == 33
+    with pytest.raises(LabelError, match="slot 0 has the label 'DOWN'"):
+        prequential(naive_bayes.GaussianNB(), data, 50)
+    with pytest.raises(LocalError, match="nothing to measure"):
+        prequential(naive_bayes.GaussianNB(), [], 50)
 
 
 # compare
@@ -217,6 +247,26 @@ def test_the_votes_are_those_of_models_trained_on_their_own_rows() -> None:
         tree = DecisionTreeClassifier(random_state=0).fit(features[rows], labels[rows])
         expected = tree.predict(features[150:])
         assert (comparison.recordings[0].votes[:, place] == expected).all()
+
+
+def test_adaboost_is_fitted_on_the_rows_the_others_were_trained_on() -> None:
+    data = table().drop_columns(["sky", "late"])
+    comparison = compare(data, "y", learners=3, train_rows=50)
+    features = np.column_stack([data[f"x{place}"].to_numpy() for place in range(4)])
+    labels = data["y"].to_numpy()
+    tuning = np.zeros((150, 3), int)
+    for place in range(3):
+        own = slice(50 * place, 50 * place + 50)
+        scaler = StandardScaler().fit(features[own])
+        model = LogisticRegression(max_iter=1000).fit(scaler.transform(features[own]), labels[own])
+        tuning[:, place] = model.predict(scaler.transform(features[:150]))
+        tuning[own, place] = 0
+    rule = AdaBoostWeights(3).fit(tuning, labels[:150])
+    votes = comparison.recordings[0].votes
+    assert (comparison.decisions[0]["AdaBoostWeights"] == rule.run(votes, labels[150:])).all()
+    recorded = recording(5)
+    without = compare_votes(recorded.names, recorded.votes, recorded.labels, [Feedback()])
+    assert "AdaBoostWeights" not in without.decisions[0]
 
 
 def test_views_split_the_columns() -> None:
@@ -298,6 +348,168 @@ def test_rules_of_ones_own_are_compared_with_the_baselines_beside() -> None:
         compare_votes(recorded.names, recorded.votes, recorded.labels, [])
 
 
+def csv(path: Path, rows: list[str], header: str = "x,y") -> Path:
+    path.write_text("\n".join([header, *rows]) + "\n")
+    return path
+
+
+def test_a_third_class_that_comes_late_is_refused(tmp_path: Path) -> None:
+    rows = [f"{number},{'yes' if number % 2 else 'no'}" for number in range(200_000)]
+    file = csv(tmp_path / "a.csv", [*rows, "1,maybe"])
+    assert file.stat().st_size > 1_500_000  # more than one block
+    with pytest.raises(LocalError, match="holds 3 values"):
+        compare(file, "y", learners=2)
+    assert compare(file, "y", positive="yes", learners=2).facts["slots"] == 196_001
+
+
+def test_booleans_are_the_same_classes_in_every_format(tmp_path: Path) -> None:
+    rows = [{"x": float(number % 7), "y": number % 7 > 3} for number in range(400)]
+    lines = tmp_path / "a.jsonl"
+    lines.write_text("\n".join(json.dumps(row) for row in rows))
+    pyarrow.parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet")
+    results = [
+        compare(source, "y", positive="True", learners=2)
+        for source in (lines, tmp_path / "a.parquet", pa.Table.from_pylist(rows))
+    ]
+    assert len({json.dumps(result.document()["rows"]) for result in results}) == 1
+
+
+def test_a_nan_label_is_no_label(tmp_path: Path) -> None:
+    labels = [1.0, 0.0, float("nan")] * 100
+    pyarrow.parquet.write_table(pa.table({"x": np.arange(300.0), "y": labels}), tmp_path / "a.parquet")
+    result = compare(tmp_path / "a.parquet", "y", positive=1, learners=2)
+    assert result.facts["rows_without_label"] == 100
+
+
+def test_na_is_a_class_where_the_format_has_missing_values(tmp_path: Path) -> None:
+    data = pa.table({"x": np.arange(300.0), "y": ["NA", "EU", "EU"] * 100})
+    assert compare(data, "y", positive="NA", learners=2).facts["rows_without_label"] == 0
+    text = csv(tmp_path / "a.csv", [f"{number},{'NA' if number % 3 else 'EU'}" for number in range(300)])
+    with pytest.raises(LocalError, match="are all 'EU'"):
+        compare(text, "y", learners=2)
+
+
+def test_a_typo_among_numbers_is_a_bad_row_and_not_a_column_of_categories(tmp_path: Path) -> None:
+    rows = [f"{number % 50 - 25},{'a' if number % 50 > 25 else 'b'}" for number in range(1000)]
+    rows[600] = "oops,a"
+    file = csv(tmp_path / "a.csv", rows)
+    with pytest.raises(SourceError, match=r"line 602: column 'x' holds 'oops'.*or is it a category"):
+        compare(file, "y", learners=2)
+    result = compare(file, "y", learners=2, on_bad_row="skip")
+    assert result.facts["columns"] == {"x": "number"}
+    assert result.facts["rows_skipped"] == 1
+    assert compare(file, "y", learners=2, types={"x": "category"}).facts["columns"] == {"x": "category"}
+
+
+def test_a_column_can_be_left_out() -> None:
+    data = table().append_column("when", pa.array([None] * 600, pa.timestamp("s")))
+    with pytest.raises(SourceError, match="column 'when' holds timestamp"):
+        compare(data, "y", learners=2)
+    assert "when" not in compare(data, "y", learners=2, drop=["when"]).facts["columns"]
+
+
+def test_a_learner_that_abstains_is_judged_on_every_slot() -> None:
+    data = table(400)
+
+    def picky(row: dict[str, Any]) -> bool | None:
+        return True if row["x0"] > 1 else None
+
+    result = compare(data, "y", models=[picky], learners=1, train_rows=1)
+    assert result["learner-1"].repeats[0].slots == 399
+    always = (data["y"].to_numpy()[1:] != 1).mean()
+    assert result["learner-1"].mean("error") == pytest.approx(always)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (Lasso(), "is no classifier"),
+        (KMeans(2), "is no classifier"),
+        (lambda row: int(row["x0"] > 0), "answered 0; a function answers -1, \\+1, a bool, or None"),
+        (naive_bayes.GaussianNB(), "could not learn"),  # text is not for it
+    ],
+    ids=["a regressor", "a clusterer", "zeros and ones", "text"],
+)
+def test_models_that_are_not_fit_for_it(model: Any, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        compare(table(), "y", models=[model], learners=1)
+
+
+def test_models_that_were_fitted_elsewhere_are_taken_as_they_are() -> None:
+    data = table().drop_columns(["sky", "late"])
+    frame_ = data.to_pandas()
+    named = LogisticRegression().fit(frame_[["x0", "x2"]], frame_["y"])
+    plain = DecisionTreeClassifier(random_state=0).fit(frame_.drop(columns="y").to_numpy(), frame_["y"])
+    river = naive_bayes.GaussianNB()
+    for row in data.to_pylist():
+        river.learn_one({"x1": row["x1"]}, row["y"] > 0)
+    result = compare(data, "y", models=[named, plain, river], learners=3, fitted=True)
+    assert result.facts["rows_train"] == 0
+    votes = result.recordings[0].votes
+    assert (votes[:, 0] == named.predict(frame_[["x0", "x2"]])).all()
+    assert (votes[:, 1] == data["y"].to_numpy()).all()  # a tree knows its own rows
+    assert votes.shape == (600, 3)
+    with pytest.raises(LocalError, match="models given fitted take none"):
+        compare(data, "y", models=[named], fitted=True, train_rows=5)
+
+
+def test_missing_numbers_are_the_mean_and_unseen_categories_are_nothing() -> None:
+    """One number, one category; a logistic regression on both, by hand with scikit-learn."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(2.0, 1.0, 300)
+    sky = rng.choice(["blue", "grey"], 300)
+    y = np.where(x + (sky == "blue") + rng.normal(0, 0.5, 300) > 2.5, 1, -1)
+    given: list[Any] = x.tolist()
+    skies: list[Any] = sky.tolist()
+    given[5] = given[250] = None
+    skies[251] = "never seen"
+    skies[252] = None
+    votes = (
+        compare(
+            pa.table({"x": given, "sky": skies, "y": y}), "y", models=[LogisticRegression()], learners=1, train_rows=200
+        )
+        .recordings[0]
+        .votes[:, 0]
+    )
+    mean = np.mean([value for value in given[:200] if value is not None])
+    filled = np.array([mean if value is None else value for value in given])
+    scaled = (filled - filled[:200].mean()) / filled[:200].std()
+    hot = np.column_stack([scaled, np.array(skies) == "blue", np.array(skies) == "grey"]).astype(float)
+    model = LogisticRegression().fit(hot[:200], y[:200])
+    assert (votes == model.predict(hot[200:])).all()
+
+
+def test_a_learners_temporal_kappa_is_against_the_previous_label() -> None:
+    recorded = recording(8)
+    result = compare_votes(recorded.names, recorded.votes, recorded.labels, [Feedback()])
+    previous = PreviousLabel(4).run(recorded.votes, recorded.labels)
+    expected = 1 - (recorded.votes[:, 0] != recorded.labels).mean() / (previous != recorded.labels).mean()
+    assert result["n0"].mean("kappa_temporal") == pytest.approx(expected)
+
+
+def test_every_block_of_a_saved_result_is_right(tmp_path: Path, monkeypatch: Any) -> None:
+    from quorate.evaluate import result as result_module
+
+    monkeypatch.setattr(result_module, "BLOCK_SLOTS", 70)
+    recorded = recording(9, delay=Uniform(0, 5))
+    comparison = compare_votes(recorded.names, recorded.votes, recorded.labels, [Feedback(Uniform(0, 5), seed=9)])
+    comparison.save_parquet(tmp_path / "a.parquet")
+    saved = pyarrow.parquet.read_table(tmp_path / "a.parquet")
+    assert saved["slot"].to_pylist() == list(range(300))
+    assert saved["arrival"].to_pylist() == comparison.recordings[0].arrivals.tolist()
+    assert saved["vote:n3"].to_pylist() == recorded.votes[:, 3].tolist()
+    assert saved["decision:PWM"].to_pylist() == comparison.decisions[0]["PWM"].tolist()
+
+
+def test_a_result_has_its_curves() -> None:
+    result = compare(table(), "y", learners=2, window=40)
+    curves = result.document()["curves"]
+    assert (curves["window"], curves["fading_factor"]) == (40, 0.999)
+    wrong = result.decisions[0]["PWM"] != result.recordings[0].labels
+    assert curves["windowed_error"]["PWM"] == pytest.approx(rolling_mean(wrong, 40).tolist(), abs=1e-6)
+    assert curves["fading_error"]["PWM"] == pytest.approx(fading_mean(wrong).tolist(), abs=1e-6)
+
+
 def frame(labels: list[Any]) -> pa.Table:
     return pa.table({"x": np.arange(len(labels), dtype=float), "y": labels})
 
@@ -317,6 +529,11 @@ def frame(labels: list[Any]) -> pa.Table:
         (frame([None] * 30), {}, "it is empty"),
         (pa.table({"y": [1, -1] * 30}), {}, "no column besides the label"),
         (frame(["a", "b"] * 30), {"models": [7], "learners": 1}, "the model of 'learner-1' is 7"),
+        (frame(["a", "b"] * 30), {"models": []}, "models is empty"),
+        (frame(["a", "b"] * 30), {"models": [min, max], "learners": 1}, "2 models are given for 1 learners"),
+        (frame(["a", "b"] * 30), {"train_rows": 0}, "train_rows is 0"),
+        (frame(["a", "b"] * 30), {"rules": {"learner-1": PWM}, "learners": 2}, "a rule is named 'learner-1'"),
+        (frame(["a", "b"] * 30), {"rules": {"MajorityClass": PWM}, "learners": 2}, "a rule is named 'MajorityClass'"),
     ],
 )
 def test_misuse_of_compare(source: Any, options: dict[str, Any], message: str) -> None:

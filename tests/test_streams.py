@@ -203,9 +203,34 @@ def test_delays_from_text() -> None:
     assert delay_from_text("geometric:12.5") == Geometric(12.5)
 
 
-def test_what_is_perfect() -> None:
-    assert Feedback().is_perfect
-    assert not Feedback(1).is_perfect
-    assert not Feedback(label_prob=0.9).is_perfect
-    assert not Feedback(observe_prob=0.9).is_perfect
-    assert not Feedback(lambda slot: 0).is_perfect
+@pytest.mark.parametrize("delay", [2.5, "48", [1.5, 2.0], lambda slot: 1.9, Constant(2.5), Uniform(0.5, 2)])  # type: ignore[arg-type]
+def test_delays_are_whole(delay: Any) -> None:
+    with pytest.raises(LocalError, match="delay"):
+        Feedback(delay).realize(3, ["a"])
+
+
+@pytest.mark.parametrize("mean", [float("nan"), float("inf"), -1.0])
+def test_a_mean_delay_is_finite(mean: float) -> None:
+    with pytest.raises(LocalError, match="its mean must be"):
+        Feedback(Geometric(mean))
+
+
+def test_delays_go_on_from_block_to_block() -> None:
+    n_slots = 140_000  # more than two blocks
+    own = np.arange(n_slots) % 70_001
+    for delay in (own.tolist(), lambda slot: slot % 70_001):
+        arrivals = Feedback(delay).realize(n_slots, ["a"]).arrivals
+        assert (arrivals - np.arange(n_slots) == own).all()
+    late = Feedback(2**31).realize(3, ["a"]).arrivals
+    assert late.tolist() == [2**31, 2**31 + 1, 2**31 + 2]
+
+
+def test_the_state_of_a_source_goes_on_from_block_to_block() -> None:
+    stream = EventDetection(transit_prob=0.5, noise_good=0.0, noise_bad=1.0, seed=9)
+    features, _, events = stream.arrays(1000)
+    assert events is not None
+    noisy = features[0, :, :, 0] != events[0]
+    assert (noisy == stream.states(1000)).all()
+    for slot, observation in enumerate(stream.take(1000)):
+        seen = [view["x1"] for view in observation.views.values()]
+        assert seen == features[0, slot, :, 0].tolist()

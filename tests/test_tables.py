@@ -174,7 +174,11 @@ def test_bad_json_lines(tmp_path: Path) -> None:
         ("a.csv", b"a,a\n1,2\n", "column 'a' stands twice"),
         ("a.csv", b"a,b\n\xff\xfe,1\n", "UTF8"),
         ("a.csv.gz", b"a,b\n1,2\n", "cannot be read as csv compressed with gzip: Not a gzipped file"),
-        ("a.csv.gz", gzip.compress(b"a,b\n" + b"1,2\n" * 9999)[:-20], "cannot be read as csv compressed with gzip"),
+        (
+            "a.csv.gz",
+            gzip.compress(b"a,b\n" + b"1,2\n" * 9999, mtime=0)[:-20],
+            "cannot be read as csv compressed with gzip",
+        ),
         ("a.csv.xz", b"a,b\n1,2\n", "cannot be read as csv compressed with xz"),
         ("a.csv.zst", b"a,b\n1,2\n", "cannot be read as csv compressed with zstd"),
         ("a.csv.bz2", b"a,b\n1,2\n", "cannot be read as csv compressed with bz2"),
@@ -194,6 +198,68 @@ def test_a_file_that_is_not_what_its_ending_says(name: str, content: bytes, mess
     assert message in str(caught.value)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_parquet_file_with_two_columns_of_one_name(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    doubled = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"])
+    pyarrow.parquet.write_table(doubled, path)
+    with pytest.raises(SourceError, match="has two columns 'x'"):
+        rows_of(path)
+
+
+def test_lines_are_right_in_every_block(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(formats, "BLOCK_BYTES", 200)
+    monkeypatch.setattr(formats, "BLOCK_ROWS", 10)
+    rows = [f"{number},{number}" for number in range(300)]
+    rows[100] = "1"
+    rows[250] = "x,1"
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n" + "\n".join(rows) + "\n")
+    lines: list[int] = []
+    reader = TableReader(path, on_bad_row="skip")
+    reader._bad_row = lambda line, reason: lines.append(line)  # type: ignore[method-assign]
+    assert sum(table.num_rows for table in reader) == 298
+    assert lines == [102, 252]
+    typed = tmp_path / "a.parquet"
+    pyarrow.parquet.write_table(pa.table({"a": [str(n) for n in range(40)] + ["x"]}), typed)
+    with pytest.raises(SourceError, match="line 41: column 'a' holds 'x'"):
+        rows_of(typed, types={"a": "number"})
+
+
+def test_the_first_bad_column_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1,1\nx,y\n")
+    with pytest.raises(SourceError, match="column 'a' holds 'x'"):
+        rows_of(path, types={"a": "number", "b": "number"})
+
+
+def test_a_key_that_comes_late_is_a_bad_row(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(formats, "BLOCK_ROWS", 3)
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"a": 1}\n{"b": 1}\n{"a": 2}\n{"c": 1}\n{"a": true}\n')
+    with pytest.raises(SourceError, match="line 4: the key 'c' is in none of the first 3 rows"):
+        rows_of(path)
+
+
+def test_arff_tells_kinds_and_has_comments(tmp_path: Path) -> None:
+    path = tmp_path / "a.arff"
+    path.write_text("@relation r\n@attribute grade {1, 2}\n@attribute t REAL\n@data\n1, 2.5\n% why not\n2, ?\n")
+    reader = TableReader(path)
+    assert [row for table in reader for row in table.to_pylist()] == [
+        {"grade": "1", "t": 2.5},
+        {"grade": "2", "t": None},
+    ]
+    assert (reader.kinds, reader.bad_rows) == ({"grade": "category", "t": "number"}, 0)
+    path.write_text("@relation r\n@attribute a real\n@attribute a real\n@data\n")
+    with pytest.raises(SourceError, match="line 3: the attribute 'a' stands twice"):
+        rows_of(path)
+
+
+def test_what_is_not_finite_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("x\n1\ninf\n-Infinity\n")
+    assert rows_of(path) == [{"x": 1.0}, {"x": None}, {"x": None}]
 
 
 def test_no_file(tmp_path: Path) -> None:
@@ -221,7 +287,7 @@ def test_columns_that_cannot_be_read(tmp_path: Path) -> None:
         min_size=1,
         max_size=40,
     ),
-    block_bytes=st.integers(30, 200),
+    block_bytes=st.integers(100, 300),
 )
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_rows_survive_a_csv_however_it_is_cut_in_blocks(

@@ -82,7 +82,9 @@ def compare_command(
     file: Annotated[Path, typer.Argument(help="CSV (also .gz .bz2 .xz .zst), Parquet, JSON lines or ARFF.")],
     label: Annotated[str, typer.Option(help="The column of the label.")],
     positive: Annotated[str | None, typer.Option(help="The class that is +1. Default: of two, the later.")] = None,
-    learners: Annotated[int, typer.Option(min=1, max=10_000, help="How many learners there are.")] = 8,
+    learners: Annotated[
+        int | None, typer.Option(min=1, max=10_000, help="How many learners there are. Default: 8.")
+    ] = None,
     train_rows: Annotated[
         int | None, typer.Option(min=1, help="Rows each model is trained on. Default: 2000, at most half in all.")
     ] = None,
@@ -98,7 +100,12 @@ def compare_command(
     window: Annotated[int | None, typer.Option(min=1, help="Slots of the rolling error in the picture.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Draws delays, gaps and absences.")] = 0,
     repeat: Annotated[int, typer.Option(min=1, max=1000, help="How often they are drawn, for an interval.")] = 1,
+    fitted: Annotated[
+        bool, typer.Option("--fitted", help="The models are fitted: take them as they are, train none.")
+    ] = False,
     category: Annotated[list[str] | None, typer.Option(help="A column of numbers that are names.")] = None,
+    number: Annotated[list[str] | None, typer.Option(help="A column of numbers; what is none is a bad row.")] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="A column to leave out.")] = None,
     on_bad_row: Annotated[BadRowsOption, typer.Option(help="What a row that cannot be read is.")] = BadRowsOption.error,
     out: Annotated[Path, typer.Option(help="The folder for compare.json, .parquet and .png.")] = Path("."),
     as_json: Json = False,
@@ -122,7 +129,9 @@ def compare_command(
         observe_prob=observe_prob,
         seed=seed,
         repeat=repeat,
-        types=dict.fromkeys(category or [], "category"),
+        fitted=fitted,
+        types={**dict.fromkeys(category or [], "category"), **dict.fromkeys(number or [], "number")},
+        drop=drop or [],
         on_bad_row=on_bad_row.value,
     )
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
-from rich.progress import TextColumn, TransferSpeedColumn
+from rich.progress import ProgressColumn, Task, TextColumn
 from rich.table import Table
+from rich.text import Text
 
 from quorate._extras import load
 from quorate.cli.output import Output, check_writable, print_json, progress_bar
@@ -26,8 +29,9 @@ def show(
     out.mkdir(parents=True, exist_ok=True)
     check_writable(out)
     load("matplotlib", "quorate compare")
+    sys.path.insert(0, os.getcwd())  # so that a model beside the file is found
     given = [model_from_text(text) for text in models] or None
-    with progress_bar(TextColumn("{task.percentage:>3.0f}%"), TransferSpeedColumn()) as bars:
+    with progress_bar(TextColumn("{task.percentage:>3.0f}%"), Rate()) as bars:
         tasks: dict[str, Any] = {}
 
         def progress(what: str, done: int, total: int) -> None:
@@ -35,14 +39,23 @@ def show(
                 tasks[what] = bars.add_task(what, total=total)
             bars.update(tasks[what], completed=done, total=total)
 
-        comparison = compare(file, label, models=given, progress=progress, **options)
+        comparison = compare(file, label, models=given, window=window, progress=progress, **options)
     comparison.save_json(out / "compare.json")
     comparison.save_parquet(out / "compare.parquet")
-    draw(comparison, window, out / "compare.png")
+    draw(comparison, out / "compare.png")
     if as_json:
         print_json(comparison.document())
     else:
         _print(comparison, out)
+
+
+class Rate(ProgressColumn):
+    """How fast it goes: in bytes where a file is read, else in slots."""
+
+    def render(self, task: Task) -> Text:
+        """Show the speed of a task."""
+        speed = task.speed or 0.0
+        return Text(f"{speed / 1e6:,.1f} MB/s" if task.description == "reading" else f"{speed:,.0f} slots/s")
 
 
 def _print(comparison: Comparison, out: Path) -> None:
@@ -55,6 +68,13 @@ def _print(comparison: Comparison, out: Path) -> None:
         + (f"; {skipped} rows left out" if skipped else ""),
         highlight=False,
     )
+    kinds = list(facts["columns"].values())
+    console.print(
+        f"{kinds.count('number')} columns are numbers, {kinds.count('category')} categories (compare.json says which; "
+        "--category, --number and --drop change it)",
+        highlight=False,
+        style="dim",
+    )
     table = Table("", "wrong", "balanced", "kappa", "temporal kappa")
     for column in table.columns[1:]:
         column.justify = "right"
@@ -62,7 +82,7 @@ def _print(comparison: Comparison, out: Path) -> None:
     for row in comparison.rows:
         if row.kind == "learner" and row.name != best_learner:
             continue
-        note = {"baseline": " (baseline)", "learner": " alone, the best in hindsight"}.get(row.kind, "")
+        note = {"baseline": " (baseline)", "learner": " alone (the best)"}.get(row.kind, "")
         bounds = row.interval("error")
         half = "" if bounds is None else f" ± {(bounds[1] - bounds[0]) / 2:.2%}"
         table.add_row(
@@ -77,12 +97,12 @@ def _print(comparison: Comparison, out: Path) -> None:
     console.print(f"Written to {out}: compare.json, compare.parquet (every slot), compare.png", highlight=False)
 
 
-def draw(comparison: Comparison, window: int | None, out: Path) -> None:
+def draw(comparison: Comparison, out: Path) -> None:
     """Draw the rolling error of each rule and baseline, of the first repeat."""
     from matplotlib.figure import Figure
 
     labels = comparison.recordings[0].labels
-    window = window or max(50, len(labels) // 50)
+    window = comparison.facts["window"]
     figure = Figure(figsize=(11, 6), layout="constrained")
     axes = figure.subplots()
     step = max(1, len(labels) // 5000)  # more points than pixels only cost time

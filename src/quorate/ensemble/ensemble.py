@@ -205,8 +205,17 @@ class Ensemble(base.Classifier):
             self._kept.popitem(last=False)
         return decision
 
-    def label_one(self, slot: int, y: Any) -> bool:
+    def label_one(self, slot: int, y: Any, local_labels: Mapping[str, Any] | None = None) -> bool:
         """Give the label of a slot, whenever it comes; True when it counted.
+
+        Parameters
+        ----------
+        slot
+            The slot, as its decision has it.
+        y
+            The label: the rule learns it.
+        local_labels
+            What the models of some learners learn instead, where they watch for something of their own.
 
         Raises
         ------
@@ -219,7 +228,7 @@ class Ensemble(base.Classifier):
         failed: dict[str, Exception] = {}
         for name, kept in self._kept.pop(slot, {}).items() if counted else ():
             try:
-                self._members[name].learn(kept, y)
+                self._members[name].learn(kept, (local_labels or {}).get(name, y))
             except Exception as error:
                 failed[name] = error
         if failed:

@@ -174,9 +174,11 @@ class CallableModel(Model):
             return 1 if answer else -1
         if answer is None:
             return 0
-        if answer in (-1, 0, 1):
+        if answer in (-1, 1):
             return int(answer)
-        raise ModelError(f"the model of {self.name!r} answered {answer!r}; a function answers -1, +1, a bool or None")
+        raise ModelError(
+            f"the model of {self.name!r} answered {answer!r}; a function answers -1, +1, a bool, or None to abstain"
+        )
 
     def learn(self, kept: Any, y: Hashable) -> None:
         """Never called: a function does not learn."""

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quorate._extras import load
 from quorate.errors import LocalError
 from quorate.evaluate.labelled import LabelledTables, Progress
-from quorate.evaluate.local_models import LocalModel, train
 from quorate.evaluate.measures import Measures, measure
 from quorate.evaluate.recording import Recording, decide
 from quorate.evaluate.result import Comparison, Row, versions
-from quorate.rules import BASELINES, RULES, MajorityClass, PreviousLabel, Rule
+from quorate.evaluate.voting import vote
+from quorate.rules import BASELINES, RULES, AdaBoostWeights, MajorityClass, PreviousLabel, Rule
 from quorate.streams import Feedback, delay_from_text
 from quorate.streams.columns import Kind
 from quorate.streams.feedback import Delay
@@ -23,10 +23,7 @@ from quorate.streams.tables import BadRows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["TRAIN_ROWS", "compare", "compare_votes"]
-
-#: The rows each local model is trained on, where nobody says and the file is long enough.
-TRAIN_ROWS = 2000
+__all__ = ["compare", "compare_votes", "judged"]
 
 
 def compare(
@@ -35,8 +32,9 @@ def compare(
     *,
     positive: Any = None,
     models: Sequence[Any] | None = None,
-    learners: int = 8,
+    learners: int | None = None,
     train_rows: int | None = None,
+    fitted: bool = False,
     views: bool | Sequence[Sequence[str]] = False,
     rules: Mapping[str, Callable[[int], Rule]] | None = None,
     delay: Delay | str = 0,
@@ -46,6 +44,8 @@ def compare(
     repeat: int = 1,
     types: Mapping[str, Kind] | None = None,
     on_bad_row: BadRows = "error",
+    drop: Collection[str] = (),
+    window: int | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Compare every rule that needs only votes on a user's own stream.
@@ -65,9 +65,11 @@ def compare(
         The local models, dealt to the learners in turn: scikit-learn classifiers, River classifiers, or functions of
         a row. Default: logistic regression.
     learners
-        How many learners there are; with `models`, at least as many as these.
+        How many learners there are. Default: 8, or more where more models are given.
     train_rows
         How many rows each model is trained on. Default: 2,000, or less where that is more than half of the stream.
+    fitted
+        Whether the models are given fitted: then no rows are taken for training, and none is changed.
     views
         Whether each learner sees only its share of the columns; or the columns of each.
     rules
@@ -79,8 +81,10 @@ def compare(
         Draws delays, gaps and absences. Repeat r uses seed + r.
     repeat
         How often that is drawn.
-    types, on_bad_row
+    types, on_bad_row, drop
         As for `quorate.streams.TableReader`.
+    window
+        How many slots the windowed error looks back. Default: a fiftieth of the stream, at least 50.
     progress
         Called with what is done, how much of it, and out of how much.
 
@@ -103,24 +107,22 @@ def compare(
     ... )
     >>> for row in comparison.rows[:3]:
     ...     print(row.name, round(row.mean("error"), 3))
+    FixedShare 0.118
     AverageMajority 0.12
-    PWM 0.197
-    ExtendedPWM 0.197
+    AdaBoostWeights 0.12
     """
-    stream = LabelledTables(source, label, positive, types, on_bad_row, progress)
+    stream = LabelledTables(source, label, positive, types, on_bad_row, drop, progress)
     column = delay.partition(":")[2] if isinstance(delay, str) and delay.startswith("column:") else None
-    votes, labels, delays, facts = _vote(stream, models, learners, train_rows, views, column)
+    votes, labels, delays, tuning, facts = vote(stream, models, learners, train_rows, views, fitted, column)
     late: Any = delays if column is not None else delay_from_text(delay) if isinstance(delay, str) else delay
     feedbacks = [Feedback(late, label_prob, observe_prob, seed + number) for number in range(repeat)]
-    facts |= {
-        "feedback": {
-            "delay": f"column {column}" if column is not None else repr(late),
-            "label_prob": label_prob,
-            "observe_prob": observe_prob,
-        }
-    }
+    facts["feedback"] = _described(feedbacks[0]) if feedbacks else {}
+    if column is not None:
+        facts["feedback"]["delay"] = f"column {column}"
+    if window is not None:
+        facts["window"] = window
     names = [f"learner-{place}" for place in range(1, votes.shape[1] + 1)]
-    return compare_votes(names, votes, labels, feedbacks, rules, facts, progress)
+    return compare_votes(names, votes, labels, feedbacks, rules, tuning, facts, progress)
 
 
 def compare_votes(
@@ -129,6 +131,7 @@ def compare_votes(
     labels: NDArray[np.int8],
     feedbacks: Sequence[Feedback],
     rules: Mapping[str, Callable[[int], Rule]] | None = None,
+    tuning: tuple[NDArray[np.int8], NDArray[np.int8]] | None = None,
     facts: dict[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
@@ -144,149 +147,106 @@ def compare_votes(
         How labels and learners come and go, one a repeat.
     rules
         The rules to compare, by name. Default: all.
+    tuning
+        Votes and labels from before, for rules that are fitted once (`AdaBoostWeights`); without, these are left out.
     facts
         What the result should know beside seeds and versions.
     progress
         Called with what is done, how much of it, and out of how much.
     """
-    if not feedbacks:
-        raise LocalError("there is no repeat; give at least one")
+    if not feedbacks or not len(labels):
+        raise LocalError(
+            f"there are {len(feedbacks)} repeats of {len(labels)} slots; there must be at least one of each"
+        )
+    clash = {*(rules or {})} & {*names, *BASELINES}
+    if clash:
+        raise LocalError(f"a rule is named {sorted(clash)[0]!r}, which is a learner or a baseline; rename it")
     chosen: dict[str, Callable[[int], Rule]] = {
         **(RULES if rules is None else rules),
         "PreviousLabel": PreviousLabel,
         "MajorityClass": MajorityClass,
     }
+    made = {name: partial(_made, make, len(names), tuning) for name, make in chosen.items()}
+    chosen = {
+        name: make
+        for name, make in chosen.items()
+        if tuning is not None or not isinstance(made[name](), AdaBoostWeights)
+    }
     measures: dict[str, list[Measures]] = {}
     recordings, decisions = [], []
-    for number, feedback in enumerate(feedbacks):
+    done = 0
+
+    def advance(n_slots: int) -> None:
+        nonlocal done
+        done += n_slots
+        if progress is not None:
+            progress("judging", done, len(feedbacks) * len(chosen) * len(labels))
+
+    for feedback in feedbacks:
         arrivals, present = feedback.realize(len(labels), names)
         seen = votes if present.strides == (0, 0) else np.where(present, votes, np.int8(0))  # all, or some
         recording = Recording(list(names), seen, labels, arrivals)
         issued = {}
-        for place, (name, make) in enumerate(chosen.items()):
-            issued[name] = decide(recording, make(len(names)))
-            if progress is not None:
-                progress("judging", number * len(chosen) + place + 1, len(feedbacks) * len(chosen))
+        for name in chosen:
+            issued[name] = decide(recording, made[name](), advance=advance)
         for name, each in issued.items():
             measures.setdefault(name, []).append(measure(each, labels, issued["PreviousLabel"]))
         for place, name in enumerate(names):
-            voted = recording.votes[:, place] != 0
-            if voted.any():
-                alone = measure(recording.votes[voted, place], labels[voted], issued["PreviousLabel"][voted])
-                measures.setdefault(name, []).append(alone)
+            alone = np.where(recording.votes[:, place] == 0, np.int8(1), recording.votes[:, place])  # a tie is +1
+            measures.setdefault(name, []).append(measure(alone, labels, issued["PreviousLabel"]))
         recordings.append(recording)
         decisions.append(issued)
     kinds = dict.fromkeys(names, "learner") | dict.fromkeys(chosen, "rule") | dict.fromkeys(BASELINES, "baseline")
     rows = sorted((Row(name, kinds[name], each) for name, each in measures.items()), key=lambda row: row.mean("error"))
-    known = {"seeds": [feedback.seed for feedback in feedbacks], "versions": versions(), "slots": len(labels)}
-    return Comparison(rows, {**(facts or {}), **known}, recordings, decisions)
+    common = _common_facts(labels, feedbacks)
+    return Comparison(rows, {**common, **(facts or {})}, recordings, decisions)
 
 
-def _vote(
-    stream: LabelledTables,
-    models: Sequence[Any] | None,
-    learners: int,
-    train_rows: int | None,
-    views: bool | Sequence[Sequence[str]],
-    delay_column: str | None,
-) -> tuple[NDArray[np.int8], NDArray[np.int8], NDArray[np.int64], dict[str, Any]]:
-    """Train the models on the head of the stream, and let them vote on the rest, part by part."""
-    import pyarrow as pa
+def _made(
+    make: Callable[[int], Rule], n_learners: int, tuning: tuple[NDArray[np.int8], NDArray[np.int8]] | None
+) -> Rule:
+    rule = make(n_learners)
+    if tuning is not None and isinstance(rule, AdaBoostWeights):
+        rule.fit(*tuning)
+    return rule
 
-    if learners < 1:
-        raise LocalError(f"learners is {learners}; there must be at least 1")
-    if models is None:
-        load("sklearn", "The default local models")
-        from sklearn.linear_model import LogisticRegression
 
-        models = [LogisticRegression(max_iter=1000)]
-    parts = iter(stream)
-    head: list[pa.Table] = []
-    head_labels: list[NDArray[np.int8]] = []
-    wanted = 2 * learners * (train_rows or TRAIN_ROWS)
-    while sum(map(len, head_labels)) < wanted and (part := next(parts, None)) is not None:
-        head.append(part[0])
-        head_labels.append(part[1])
-    table, labels = pa.concat_tables(head), np.concatenate(head_labels)
-    each = train_rows or min(TRAIN_ROWS, len(labels) // (2 * learners))
-    if each < 1 or each * learners >= len(labels):
-        raise LocalError(
-            f"{stream.name} has {len(labels)} rows: too few to train {learners} learners on "
-            f"{train_rows or 'some'} rows each and have rows left; take fewer (--learners, --train-rows)"
-        )
-    columns = [column for column in stream.kinds if column != delay_column]
-    if delay_column is not None and stream.kinds.get(delay_column) != "number":
-        raise LocalError(f"{stream.name} has no column of numbers {delay_column!r} to take delays from")
-    trained = _train(models, table, labels, each, stream.kinds, _views(views, columns, learners))
-    cast, signs, delays = bytearray(), bytearray(), bytearray()  # a byte a vote, growing in place
-    used = each * learners
-
-    def take(rows: pa.Table, row_labels: NDArray[np.int8]) -> None:
-        cast.extend(np.column_stack([model.vote(rows) for model in trained]).tobytes())
-        signs.extend(row_labels.tobytes())
-        if delay_column is not None:
-            delays.extend(_whole(rows[delay_column].to_numpy(), delay_column).tobytes())
-
-    take(table.slice(used), labels[used:])
-    del table, head
-    for rows, row_labels in parts:
-        take(rows, row_labels)
-    facts = {
-        "source": stream.name,
-        "label": stream.label,
-        "positive": stream.positive,
-        "rows_train": used,
-        "rows_train_each": each,
-        "rows_skipped": stream.bad_rows,
-        "rows_without_label": stream.rows_without_label,
-        "learners": [
-            {
-                "name": model.name,
-                "model": " ".join(repr(models[place % len(models)]).split()),
-                "columns": len(model.columns),
-            }
-            for place, model in enumerate(trained)
-        ],
+def judged(recording: Recording, decisions: dict[str, NDArray[np.int8]], feedback: Feedback) -> Comparison:
+    """Measure decisions that were issued elsewhere, beside the two baselines on the same labels."""
+    if not len(recording.labels):
+        raise LocalError("the stream is empty: there is nothing to measure")
+    n_learners = len(recording.names)
+    baselines = {
+        "PreviousLabel": decide(recording, PreviousLabel(n_learners)),
+        "MajorityClass": decide(recording, MajorityClass(n_learners)),
     }
-    votes = np.frombuffer(cast, np.int8).reshape(-1, learners)
-    return votes, np.frombuffer(signs, np.int8), np.frombuffer(delays, np.int64), facts
+    issued = {**decisions, **baselines}
+    rows = [
+        Row(
+            name,
+            "baseline" if name in baselines else "model",
+            [measure(each, recording.labels, issued["PreviousLabel"])],
+        )
+        for name, each in issued.items()
+    ]
+    facts = {**_common_facts(recording.labels, [feedback]), "feedback": _described(feedback)}
+    return Comparison(sorted(rows, key=lambda row: row.mean("error")), facts, [recording], [issued])
 
 
-def _train(
-    models: Sequence[Any],
-    table: Any,
-    labels: NDArray[np.int8],
-    each: int,
-    kinds: dict[str, Kind],
-    views: list[list[str]],
-) -> list[LocalModel]:
-    trained = []
-    for place, columns in enumerate(views):
-        rows = slice(place * each, (place + 1) * each)
-        own = table.slice(rows.start, each)
-        model = models[place % len(models)]
-        trained.append(train(f"learner-{place + 1}", model, own, labels[rows], kinds, columns))
-    return trained
+def _common_facts(labels: NDArray[np.int8], feedbacks: Sequence[Feedback]) -> dict[str, Any]:
+    return {
+        "window": max(50, len(labels) // 50),
+        "seeds": [feedback.seed for feedback in feedbacks],
+        "versions": versions(),
+        "slots": len(labels),
+    }
 
 
-def _views(views: bool | Sequence[Sequence[str]], columns: list[str], learners: int) -> list[list[str]]:
-    if views is False:
-        return [columns] * learners
-    if views is True:
-        if learners > len(columns):
-            raise LocalError(f"{len(columns)} columns cannot be split over {learners} learners; take fewer learners")
-        return [columns[place::learners] for place in range(learners)]
-    if len(views) != learners:
-        raise LocalError(f"views are given for {len(views)} learners, but there are {learners}")
-    unknown = [column for view in views for column in view if column not in columns]
-    if unknown:
-        raise LocalError(f"views name the column {unknown[0]!r}; there are {', '.join(columns)}")
-    return [list(view) for view in views]
-
-
-def _whole(values: NDArray[Any], column: str) -> NDArray[np.int64]:
-    whole: NDArray[np.int64] = np.nan_to_num(values, nan=-1).astype(np.int64)
-    if (whole != values).any():
-        row = int(np.flatnonzero(whole != values)[0])
-        raise LocalError(f"column {column!r} holds the delay {values[row]}; delays are whole numbers of slots")
-    return whole
+def _described(feedback: Feedback) -> dict[str, Any]:
+    delay = feedback.delay
+    is_short = isinstance(delay, (int, tuple))
+    return {
+        "delay": repr(delay) if is_short else f"{type(delay).__name__} of the slot",
+        "label_prob": feedback.label_prob,
+        "observe_prob": "a schedule" if callable(feedback.observe_prob) else feedback.observe_prob,
+    }

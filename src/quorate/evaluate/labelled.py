@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from quorate._extras import load
 from quorate.errors import LocalError, SourceError
-from quorate.streams.columns import Kind, as_kinds, kinds_of
+from quorate.streams.columns import Kind, as_kinds, kinds_of, text_of
 from quorate.streams.tables import BadRows, TableReader
 
 if TYPE_CHECKING:
@@ -38,8 +39,10 @@ class LabelledTables:
         The column of the label.
     positive
         The class that is +1; every other is -1. Default: of two classes, the later in the alphabet.
-    types, on_bad_row
+    types, on_bad_row, drop
         As for `quorate.streams.TableReader`.
+    progress
+        Called as a file is read.
     """
 
     def __init__(
@@ -49,19 +52,22 @@ class LabelledTables:
         positive: Any = None,
         types: Mapping[str, Kind] | None = None,
         on_bad_row: BadRows = "error",
+        drop: Collection[str] = (),
         progress: Progress | None = None,
     ) -> None:
         load("pyarrow", "Reading a stream")
         self.source = source
         self.label = label
-        self.positive = None if positive is None else _shown(positive)
+        self.positive = None if positive is None else text_of(positive)
+        self._is_given = positive is not None
         self.classes: dict[str, int] = {}  # how many rows of each
         self.rows_without_label = 0
         self._types = dict(types or {})
         self._progress = progress
         is_path = isinstance(source, (str, Path))
         self.name = str(source) if is_path else type(source).__name__
-        self._reader = TableReader(source, {**self._types, label: "category"}, on_bad_row) if is_path else None
+        self._drop = list(drop)
+        self._reader = TableReader(source, {**self._types, label: "category"}, on_bad_row, drop) if is_path else None
         self.kinds: dict[str, Kind] = {}
 
     @property
@@ -87,13 +93,10 @@ class LabelledTables:
         if self._reader is None:
             yield self._in_memory()
             return
-        try:
-            for table in self._reader:
-                if self._progress is not None:
-                    self._progress("reading", self._reader.bytes_read, self._reader.bytes_total)
-                yield table
-        except SourceError as error:
-            raise _with_hint(error, self.label) from None
+        for table in self._reader:
+            if self._progress is not None:
+                self._progress("reading", self._reader.bytes_read, self._reader.bytes_total)
+            yield table
 
     def _in_memory(self) -> pa.Table:
         import pyarrow as pa
@@ -102,9 +105,11 @@ class LabelledTables:
         table = source if isinstance(source, pa.Table) else pa.Table.from_pandas(source, preserve_index=False)
         if self.label not in table.column_names:
             raise SourceError(f"there is no column {self.label!r}; there are {', '.join(table.column_names)}")
-        shown = pa.array([None if value is None else _shown(value) for value in table[self.label].to_pylist()])
-        table = table.set_column(table.column_names.index(self.label), self.label, shown)
-        kinds: dict[str, Kind] = kinds_of(table, Path(self.name)) | self._types | {self.label: "category"}
+        table = table.drop_columns(self._drop)
+        told: dict[str, Kind] = {**self._types, self.label: "category"}
+        open_ones = [name for name in table.column_names if name not in told]
+        found = kinds_of(table.select(open_ones), Path(self.name)) | told
+        kinds = {name: found[name] for name in table.column_names}
         typed, bad = as_kinds(table, kinds)
         if bad:
             row, column, value = bad[0]
@@ -115,13 +120,14 @@ class LabelledTables:
     def _all_kinds(self, table: pa.Table) -> dict[str, Kind]:
         return self._memory_kinds if self._reader is None else self._reader.kinds
 
-    def _signs(self, values: list[Any]) -> NDArray[np.int8]:
-        shown = [_shown(value) for value in values]
-        for value in shown:
-            self.classes[value] = self.classes.get(value, 0) + 1
+    def _signs(self, values: list[str]) -> NDArray[np.int8]:
+        for value, count in Counter(values).items():
+            self.classes[value] = self.classes.get(value, 0) + count
         if self.positive is None:
             self._choose_positive()
-        return np.array([1 if value == self.positive else -1 for value in shown], np.int8)
+        elif not self._is_given:
+            self._check_classes()  # a third class may come late
+        return np.array([1 if value == self.positive else -1 for value in values], np.int8)
 
     def _choose_positive(self) -> None:
         classes = sorted(self.classes, key=_order)
@@ -129,7 +135,7 @@ class LabelledTables:
             n_rows = self.classes[classes[0]]
             raise LocalError(
                 f"{self.name}: the first {n_rows} rows of the label {self.label!r} are all {classes[0]!r}; "
-                "if there is another class, say which one is positive (--positive)"
+                "if there is another class, say which one is positive (positive, --positive)"
             )
         self._check_classes()
         self.positive = classes[-1]
@@ -139,10 +145,10 @@ class LabelledTables:
         few = ", ".join(repr(value) for value in classes[:5]) + (" ..." if len(classes) > 5 else "")
         if not classes:
             raise SourceError(f"{self.name} has no row with a label: it is empty")
-        if self.positive is None and len(classes) > 2:
+        if not self._is_given and len(classes) > 2:
             raise LocalError(
                 f"{self.name}: the label {self.label!r} holds {len(classes)} values ({few}); "
-                "say which one is positive (--positive)"
+                "say which one is positive (positive, --positive)"
             )
         if self.positive is not None and len(classes) == 1:
             raise LocalError(f"{self.name}: the label {self.label!r} holds only {few}: there is nothing to tell apart")
@@ -150,22 +156,8 @@ class LabelledTables:
             raise LocalError(f"{self.name}: no row has the label {self.positive!r}; there are {few}")
 
 
-def _shown(value: Any) -> str:
-    """A label as text: 1, 1.0 and "1" are the same."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return str(value)
-
-
 def _order(value: str) -> tuple[int, float, str]:
     try:
         return 0, float(value), value
     except ValueError:
         return 1, 0.0, value
-
-
-def _with_hint(error: SourceError, label: str) -> SourceError:
-    message = str(error)
-    if "has no column" in message and repr(label) in message:
-        return SourceError(f"{message}; which of them is the label? (--label)")
-    return error

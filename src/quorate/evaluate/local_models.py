@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["LocalModel", "model_from_text", "train"]
+__all__ = ["LocalModel", "model_from_text", "take", "train"]
+
+#: How many columns the categories of one column become at the most; the rarest share one.
+CATEGORIES_MAX = 1000
 
 
 class LocalModel:
@@ -78,6 +81,33 @@ def train(
     raise ModelError(f"the model of {name!r} is {model!r}; give a River or scikit-learn classifier, or a function")
 
 
+def take(name: str, model: Any, columns: Sequence[str]) -> LocalModel:
+    """Take a model that was given fitted, as it is.
+
+    A scikit-learn classifier gets the columns it was fitted with, as a frame if it knows their names. Its classes, and
+    those of a River classifier, must be -1 and +1 or False and True.
+    """
+    if not hasattr(model, "fit") or hasattr(model, "predict_one"):
+        return LocalModel(name, columns, _voting_rows(name, getattr(model, "predict_one", model)))
+
+    def vote(rows: pa.Table) -> NDArray[np.int8]:
+        frame = rows.to_pandas()
+        said = model.predict(frame if hasattr(model, "feature_names_in_") else frame.to_numpy())
+        return _signs(name, said)
+
+    return LocalModel(name, list(getattr(model, "feature_names_in_", columns)), vote)
+
+
+def _signs(name: str, said: Any) -> NDArray[np.int8]:
+    answers = np.asarray(said)
+    if answers.dtype == np.bool_:
+        answers = np.where(answers, 1, -1)
+    wrong = ~np.isin(answers, (-1, 1))
+    if wrong.any():
+        raise ModelError(f"the model of {name!r} answered {answers[wrong][0]!r}; its classes must be -1 and +1")
+    return answers.astype(np.int8)
+
+
 def _as_model_error(name: str, verb: str, error: Exception) -> QuorateError:
     """A user's model failed, which is its fault or that of its columns, not a defect here."""
     if isinstance(error, QuorateError):
@@ -89,7 +119,7 @@ def _fitted(
     name: str, model: Any, table: pa.Table, labels: NDArray[np.int8], kinds: dict[str, Kind]
 ) -> Callable[[pa.Table], NDArray[np.int8]]:
     load("sklearn", "Training local models")
-    from sklearn.base import clone
+    from sklearn.base import clone, is_classifier
     from sklearn.compose import make_column_transformer
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
@@ -98,20 +128,23 @@ def _fitted(
     if len(np.unique(labels)) == 1:
         only = labels[0]  # rows of one class teach nothing else, and most classifiers refuse them
         return lambda rows: np.full(rows.num_rows, only, np.int8)
+    if not is_classifier(model):
+        raise ModelError(f"the model of {name!r} is {model!r}, which is no classifier")
     encoder = _Encoder(table.column_names, kinds)
     numbers = [place for place, column in enumerate(table.column_names) if kinds[column] == "number"]
     categories = [place for place, column in enumerate(table.column_names) if kinds[column] == "category"]
     pipeline = make_pipeline(
         make_column_transformer(
             (make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()), numbers),
-            (OneHotEncoder(handle_unknown="ignore"), categories),
+            (OneHotEncoder(handle_unknown="ignore", max_categories=CATEGORIES_MAX), categories),
+            sparse_threshold=0,  # not every classifier takes sparse rows
         ),
         clone(model),
     )
     pipeline.fit(encoder.encode(table, learn=True), labels)
 
     def vote(rows: pa.Table) -> NDArray[np.int8]:
-        return np.asarray(pipeline.predict(encoder.encode(rows)), np.int8)
+        return _signs(name, pipeline.predict(encoder.encode(rows)))
 
     return vote
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
+import math
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,7 +13,10 @@ from quorate._extras import load
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Measures", "fading_mean", "finite", "interval", "measure", "rolling_mean"]
+__all__ = ["FADING", "Measures", "fading_mean", "finite", "interval", "measure", "rolling_mean"]
+
+#: How much less a slot weighs in the fading error than the next.
+FADING = 0.999
 
 
 class Measures(msgspec.Struct, frozen=True):
@@ -98,15 +101,24 @@ def rolling_mean(values: NDArray[Any], window: int, step: int = 1) -> NDArray[np
     return np.asarray((total[last] - before) / np.minimum(last + 1, window))
 
 
-def fading_mean(values: NDArray[Any], factor: float = 0.999) -> NDArray[np.float64]:
+def fading_mean(values: NDArray[Any], factor: float = FADING) -> NDArray[np.float64]:
     """The mean of all values so far, each weighing `factor` times as much as the next; of mistakes, the fading error.
 
     >>> fading_mean(np.array([True, False, False]), factor=0.5).round(3).tolist()
     [1.0, 0.333, 0.143]
     """
-    sums = accumulate(values.tolist(), lambda total, value: factor * total + value)
-    counts = accumulate([1.0] * len(values), lambda total, one: factor * total + one)
-    return np.fromiter(sums, np.float64, len(values)) / np.fromiter(counts, np.float64, len(values))
+    faded = np.empty(len(values))
+    # In blocks so short that the powers of the factor stay far from a float's limits.
+    size = 1024 if factor == 1 else max(1, min(1024, int(-20 / math.log(factor))))
+    total = count = 0.0
+    for first in range(0, len(values), size):
+        block = values[first : first + size]
+        powers = factor ** np.arange(1.0, len(block) + 1)
+        totals = powers * (total + np.cumsum(block / powers))
+        counts = powers * (count + np.cumsum(1 / powers))
+        faded[first : first + size] = totals / counts
+        total, count = totals[-1], counts[-1]
+    return faded
 
 
 def interval(values: list[float]) -> tuple[float, float] | None:

@@ -82,6 +82,7 @@ def decide(
     rule: Rule,
     horizon: int | None = None,
     watch: Callable[[int, Learner], None] | None = None,
+    advance: Callable[[int], None] = lambda n_slots: None,
 ) -> NDArray[np.int8]:
     """Run a rule over a recording, through a learner; give its decisions as they were issued.
 
@@ -95,6 +96,8 @@ def decide(
         How long the learner waits for a label. Default: as long as the latest of them takes.
     watch
         Called with each slot and the learner after it.
+    advance
+        Called now and then with how many more slots are done.
 
     Examples
     --------
@@ -107,7 +110,9 @@ def decide(
     if recording.votes.shape != (n_slots, len(recording.names)):
         raise LocalError(f"votes has shape {recording.votes.shape}; it must be ({n_slots}, {len(recording.names)})")
     if watch is None and recording.is_perfect:
-        return rule.run(recording.votes, recording.labels)  # exactly what the learner gives, but compiled
+        decided = rule.run(recording.votes, recording.labels)  # exactly what the learner gives, but compiled
+        advance(n_slots)
+        return decided
     came = recording.arrivals != NEVER
     if horizon is None:
         horizon = int((recording.arrivals - np.arange(n_slots))[came].max(initial=0))
@@ -123,4 +128,7 @@ def decide(
             learner.receive(Label(labelled, labels[labelled]))
         if watch is not None:
             watch(slot, learner)
+        if (slot + 1) % LEARNER_SLOTS == 0:
+            advance(LEARNER_SLOTS)
+    advance(n_slots % LEARNER_SLOTS)
     return decisions

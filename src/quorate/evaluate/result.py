@@ -13,7 +13,7 @@ import numpy as np
 
 from quorate._extras import load
 from quorate._version import __version__
-from quorate.evaluate.measures import Measures, finite, interval
+from quorate.evaluate.measures import FADING, Measures, fading_mean, finite, interval, rolling_mean
 from quorate.evaluate.recording import BLOCK_SLOTS, Recording
 
 if TYPE_CHECKING:
@@ -90,12 +90,25 @@ class Comparison(msgspec.Struct, frozen=True):
                 "name": row.name,
                 "kind": row.kind,
                 **{field: finite(row.mean(field)) for field in fields},
-                "error_interval": row.interval("error"),
+                "intervals": {field: row.interval(field) for field in fields[:-1]} if len(row.repeats) > 1 else None,
                 "repeats": [each.document() for each in row.repeats],
             }
             for row in self.rows
         ]
-        return {"rows": rows, **self.facts}
+        return {"rows": rows, "curves": self.curves(), **self.facts}
+
+    def curves(self, points: int = 200) -> dict[str, Any]:
+        """The windowed and the fading error of each rule and baseline over the first repeat, at some points."""
+        labels = self.recordings[0].labels
+        window, step = self.facts["window"], max(1, len(labels) // points)
+        curves: dict[str, Any] = {"window": window, "fading_factor": FADING, "slots": list(range(0, len(labels), step))}
+        for kind in ("windowed_error", "fading_error"):
+            curves[kind] = {}
+        for name, issued in self.decisions[0].items():
+            wrong = issued != labels
+            curves["windowed_error"][name] = rolling_mean(wrong, window, step).round(6).tolist()
+            curves["fading_error"][name] = fading_mean(wrong, FADING)[::step].round(6).tolist()
+        return curves
 
     def save_json(self, path: str | Path) -> None:
         """Write the document."""

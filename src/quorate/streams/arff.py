@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from quorate.errors import SourceError
+from quorate.streams.columns import Kind
 
 __all__ = ["read_header"]
 
@@ -16,25 +17,28 @@ _ATTRIBUTE = re.compile(r"@attribute\s+(?:'([^']*)'|\"([^\"]*)\"|(\S+))\s+(.+)",
 HEADER_LINES_MAX = 1_000_000
 
 
-def read_header(lines: Iterator[str], path: Path) -> tuple[list[str], int]:
-    r"""Read up to and with ``@data``; give the attributes' names and how many lines that took.
+def read_header(lines: Iterator[str], path: Path) -> tuple[dict[str, Kind], int]:
+    r"""Read up to and with ``@data``; give the attributes' kinds and how many lines that took.
 
     >>> text = "% weather\n@relation w\n@attribute t numeric\n@attribute 'the sky' {blue, grey}\n@data\n20,blue"
     >>> read_header(iter(text.split("\n")), Path("w.arff"))
-    (['t', 'the sky'], 5)
+    ({'t': 'number', 'the sky': 'category'}, 5)
     """
-    names: list[str] = []
+    kinds: dict[str, Kind] = {}
     for number, line in enumerate(lines, 1):
         stripped = line.strip()
         lowered = stripped.lower()
         if lowered == "@data":
-            if not names:
+            if not kinds:
                 raise SourceError(f"{path}, line {number}: @data comes before any @attribute")
-            return names, number
+            return kinds, number
         if not stripped or stripped.startswith("%") or lowered.startswith("@relation"):
             continue
         found = _ATTRIBUTE.fullmatch(stripped)
         if found is None or number > HEADER_LINES_MAX:
             raise SourceError(f"{path}, line {number}: not a line of an ARFF header: {stripped[:60]!r}")
-        names.append(next(group for group in found.groups()[:3] if group is not None))
+        name = next(group for group in found.groups()[:3] if group is not None)
+        if name in kinds:
+            raise SourceError(f"{path}, line {number}: the attribute {name!r} stands twice")
+        kinds[name] = "number" if found[4].strip().lower() in ("numeric", "real", "integer") else "category"
     raise SourceError(f"{path} is no ARFF file: it has no @data line")

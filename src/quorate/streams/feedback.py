@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +17,9 @@ __all__ = ["NEVER", "Constant", "Delay", "Feedback", "Geometric", "Realized", "U
 
 #: The arrival of a label that never comes.
 NEVER = -1
+
+#: No label is later than this.
+DELAY_SLOTS_MAX = 1 << 40
 
 _BLOCK_SLOTS = 1 << 16
 _NARROW_MAX = 1 << 30  # two numbers below this add up within 32 bits
@@ -60,7 +64,8 @@ class _Function(NamedTuple):
     function: Callable[[int], int]
 
     def draw(self, uniform: NDArray[np.float64], first_slot: int) -> NDArray[np.int64]:
-        return np.array([self.function(slot) for slot in range(first_slot, first_slot + len(uniform))], np.int64)
+        slots = range(first_slot, first_slot + len(uniform))
+        return np.array([_whole(self.function(slot), f"the delay of slot {slot}") for slot in slots], np.int64)
 
 
 class _Column(NamedTuple):
@@ -148,11 +153,6 @@ class Feedback:
         elif not callable(observe_prob):
             _probability("observe_prob", observe_prob)
 
-    @property
-    def is_perfect(self) -> bool:
-        """Whether every label comes at once and every learner observes everything."""
-        return self._delay == Constant(0) and self.label_prob == 1.0 and self.observe_prob == 1.0
-
     def realize(self, n_slots: int, names: Sequence[str]) -> Realized:
         """Draw what becomes of the first `n_slots` slots."""
         self._check_names(names)
@@ -167,10 +167,6 @@ class Feedback:
             block = slice(first, min(first + _BLOCK_SLOTS, n_slots))
             size = block.stop - first
             late = self._delay.draw(of_delays.random(size), first)
-            if late.min() < 0:
-                raise LocalError(
-                    f"the delay of slot {first + int(late.argmin())} is {late.min()}; a label cannot come early"
-                )
             if arrivals.dtype == np.int32 and late.max() >= _NARROW_MAX:
                 arrivals = arrivals.astype(np.int64)
             arrivals[block] += late.astype(arrivals.dtype)
@@ -201,16 +197,32 @@ def _probability(what: str, value: float) -> float:
 
 
 def _delay(delay: Delay) -> Constant | Uniform | Geometric | _Function | _Column:
-    drawn: Constant | Uniform | Geometric | _Function | _Column
-    if isinstance(delay, int):
-        drawn = Constant(delay)
-    elif isinstance(delay, (Constant, Uniform, Geometric)):
-        drawn = delay
-    elif callable(delay):
-        drawn = _Function(delay)
-    else:
-        drawn = _Column(np.asarray(delay, np.int64))
-    bounds = drawn if isinstance(drawn, (Constant, Uniform, Geometric)) else ()
-    if any(bound < 0 for bound in bounds) or (isinstance(drawn, Uniform) and drawn.high < drawn.low):
-        raise LocalError(f"delay is {delay!r}; delays are 0 or more slots, low before high")
-    return drawn
+    match delay:
+        case Constant():
+            return Constant(_whole(delay.slots, "delay"))
+        case Uniform():
+            drawn = Uniform(_whole(delay.low, "the least delay"), _whole(delay.high, "the greatest delay"))
+            if drawn.high < drawn.low:
+                raise LocalError(f"delay is {delay!r}; its low is above its high")
+            return drawn
+        case Geometric():
+            if not 0 <= delay.mean <= DELAY_SLOTS_MAX:
+                raise LocalError(f"delay is {delay!r}; its mean must be from 0 to {DELAY_SLOTS_MAX}")
+            return delay
+        case str():
+            raise LocalError(f"delay is {delay!r}; read text with delay_from_text")
+    if callable(delay):
+        return _Function(delay)
+    if not isinstance(delay, int) and hasattr(delay, "__len__"):
+        return _Column(np.array([_whole(each, f"delay of slot {slot}") for slot, each in enumerate(delay)], np.int64))
+    return Constant(_whole(delay, "delay"))
+
+
+def _whole(value: Any, what: str) -> int:
+    try:
+        slots = operator.index(value)
+    except TypeError:
+        slots = -1
+    if not 0 <= slots <= DELAY_SLOTS_MAX:
+        raise LocalError(f"{what} is {value!r}; delays are whole numbers of slots, from 0 to {DELAY_SLOTS_MAX}")
+    return slots

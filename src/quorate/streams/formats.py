@@ -18,6 +18,7 @@ import msgspec
 
 from quorate.errors import SourceError
 from quorate.streams import arff
+from quorate.streams.columns import Kind, text_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,7 +29,8 @@ __all__ = ["blocks"]
 BLOCK_BYTES = 1 << 20
 BLOCK_ROWS = 10_000
 
-Block = tuple["pa.Table", Callable[[int], int]]
+#: Rows, from a row to its line, and, where a format has no types, the kinds its header tells (perhaps none).
+Block = tuple["pa.Table", Callable[[int], int], dict[str, Kind] | None]
 OnBadRow = Callable[[int, str], None]
 
 _COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd"}
@@ -36,7 +38,7 @@ _FORMATS = {".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".arff"}
 
 
 def blocks(path: Path, raw: IO[bytes], on_bad_row: OnBadRow) -> Iterator[Block]:
-    """Read a file in blocks; each comes with a function from its rows to their lines."""
+    """Read a file in blocks; each comes with a function from its rows to their lines, and with the kinds it knows."""
     import pyarrow as pa
 
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -53,13 +55,15 @@ def blocks(path: Path, raw: IO[bytes], on_bad_row: OnBadRow) -> Iterator[Block]:
         if form in (".jsonl", ".ndjson"):
             yield from _json_lines(stream, on_bad_row)
         elif form == ".arff":
-            names, header_lines = arff.read_header(_header(stream), path)
-            yield from _csv(stream, on_bad_row, names, header_lines, quote="'", comma=",")
+            kinds, header_lines = arff.read_header(_header(stream), path)
+            yield from _csv(stream, on_bad_row, list(kinds), header_lines, "'", ",", kinds)
         else:
             names, comma = _csv_header(next(_header(stream), ""), "\t" if form == ".tsv" else None)
-            yield from _csv(stream, on_bad_row, names, 1, quote='"', comma=comma)
+            yield from _csv(stream, on_bad_row, names, 1, '"', comma, {})
     except (pa.ArrowException, OSError, EOFError, lzma.LZMAError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
+        if "newlines_in_values" in reason or "straddl" in reason:
+            reason = "a quoted field holds a line break, or a quote is not closed; such files are not read"
         what = form[1:] + (f" compressed with {compression}" if compression else "")
         raise SourceError(f"{path} cannot be read as {what}: {reason}") from None
 
@@ -121,7 +125,13 @@ class _Lines:
 
 
 def _csv(
-    stream: io.BufferedReader, on_bad_row: OnBadRow, names: list[str], header_lines: int, quote: str, comma: str
+    stream: io.BufferedReader,
+    on_bad_row: OnBadRow,
+    names: list[str],
+    header_lines: int,
+    quote: str,
+    comma: str,
+    kinds: dict[str, Kind],
 ) -> Iterator[Block]:
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -133,6 +143,8 @@ def _csv(
     def leave_out(row: Any) -> str:
         n_lines = row.text.count("\n") + 1  # an unbalanced quote takes the lines after it along
         line = lines.leave_out(row.number - 1, n_lines)
+        if quote == "'" and row.text.startswith("%"):  # a comment among ARFF's data
+            return "skip"
         reason = f"{row.actual_columns} fields where {row.expected_columns} were expected"
         refused.extend((line + more, reason) for more in range(n_lines))
         return "skip"
@@ -160,7 +172,7 @@ def _csv(
         empty = pc.equal(pc.binary_join_element_wise(*table.columns, ""), "")  # a blank line is a row of nothing
         kept = pc.indices_nonzero(pc.invert(empty)).to_numpy() + done
         done += table.num_rows
-        yield table.filter(pc.invert(empty)), partial(_line_of_kept, lines, kept)
+        yield table.filter(pc.invert(empty)), partial(_line_of_kept, lines, kept), kinds
     tell()
 
 
@@ -172,38 +184,37 @@ def _json_lines(stream: io.BufferedReader, on_bad_row: OnBadRow) -> Iterator[Blo
     import pyarrow as pa
 
     decode = msgspec.json.Decoder(dict[str, str | int | float | bool | None]).decode
-    names: list[str] | None = None
+    names: dict[str, None] = {}
+    settled = False
     rows: list[dict[str, Any]] = []
     numbers: list[int] = []
 
     def block() -> Block:
-        nonlocal names, rows, numbers
-        names = names or list(dict.fromkeys(name for row in rows for name in row))
-        columns = {name: _column([row.get(name) for row in rows]) for name in names}
-        at, rows, numbers = numbers, [], []
-        return pa.table(columns), lambda row: at[row]
+        # As text, as in CSV: a column must not change its type from block to block.
+        nonlocal settled, rows, numbers
+        columns = {name: pa.array([text_of(row.get(name)) for row in rows], pa.string()) for name in names}
+        at, rows, numbers, settled = numbers, [], [], True
+        return pa.table(columns), lambda row: at[row], None
 
     for number, line in enumerate(stream, 1):
         if not line.strip():
             continue
         try:
-            rows.append(decode(line))
-            numbers.append(number)
+            row = decode(line)
         except msgspec.MsgspecError as error:
             on_bad_row(number, f"not a flat JSON object: {error}")
+            continue
+        new = [name for name in row if name not in names]
+        if new and settled:
+            on_bad_row(number, f"the key {new[0]!r} is in none of the first {BLOCK_ROWS} rows")
+            continue
+        names.update(dict.fromkeys(new))
+        rows.append(row)
+        numbers.append(number)
         if len(rows) == BLOCK_ROWS:
             yield block()
     if rows:
         yield block()
-
-
-def _column(values: list[Any]) -> Any:
-    """Numbers where all are, else text."""
-    import pyarrow as pa
-
-    if all(value is None or isinstance(value, (int, float)) for value in values):
-        return pa.array([None if value is None else float(value) for value in values], pa.float64())
-    return pa.array([None if value is None else str(value) for value in values], pa.string())
 
 
 def _parquet(raw: IO[bytes]) -> Iterator[Block]:
@@ -212,5 +223,5 @@ def _parquet(raw: IO[bytes]) -> Iterator[Block]:
 
     done = 0
     for batch in parquet.ParquetFile(raw).iter_batches(batch_size=BLOCK_ROWS):
-        yield pa.table(batch), partial(int.__add__, done + 1)
+        yield pa.table(batch), partial(int.__add__, done + 1), None
         done += batch.num_rows

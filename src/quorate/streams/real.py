@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quorate._extras import load as load_extra
 from quorate.errors import LocalError, SourceError
+from quorate.streams.columns import Kind, as_kinds, kinds_of, text_of
 from quorate.streams.folder import data_folder
 from quorate.streams.tables import TableReader
 
@@ -155,20 +156,26 @@ def _read(path: Path, spec: Spec) -> pa.Table:
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if digest != spec.sha256:
         raise SourceError(f"{path} is not the known file: its sha256 is {digest}, not {spec.sha256}; replace it")
-    names = dict.fromkeys((spec.label, *spec.categories), "category")
-    return pa.concat_tables(list(TableReader(path, types=names)))  # type: ignore[arg-type]
+    return pa.concat_tables(list(TableReader(path, types=_told(spec))))
 
 
 def _fetched(frame: Any, label: str, spec: Spec) -> pa.Table:
-    """Put a frame of scikit-learn's into the form of our files: text is text, the label last."""
+    """Put a frame of scikit-learn's, which may hold objects and bytes, into the form our files are read in."""
     import pyarrow as pa
 
+    columns = {}
     for column in frame.columns:
-        if frame[column].dtype == object or str(frame[column].dtype) in ("category", "str"):
-            frame[column] = [value.decode() if isinstance(value, bytes) else str(value) for value in frame[column]]
-    frame = frame.rename(columns={label: spec.label})
-    frame[spec.label] = [str(value) for value in frame[spec.label]]
-    return pa.Table.from_pandas(frame, preserve_index=False)
+        values = [value.decode() if isinstance(value, bytes) else value for value in frame[column].tolist()]
+        columns[spec.label if column == label else str(column)] = pa.array(
+            [text_of(value) for value in values], pa.string()
+        )
+    table = pa.table(columns)
+    kinds = kinds_of(table, Path(spec.file), untyped=True) | _told(spec)
+    return as_kinds(table, kinds, untyped=True)[0]
+
+
+def _told(spec: Spec) -> dict[str, Kind]:
+    return dict.fromkeys((spec.label, *spec.categories), "category")
 
 
 def _fetch_kdd(spec: Spec) -> pa.Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,8 +23,9 @@ class TableReader:
     r"""A file as a sequence of tables with the same columns, never whole in memory.
 
     CSV (also .tsv, .gz, .bz2, .xz, .zst), Parquet, JSON lines and ARFF are read. In formats without types a column is
-    numbers if every value among its first rows is one, else categories; `types` overrides that. Empty values, ``?``,
-    ``NA``, ``NaN`` and ``null`` are missing, and stay missing here.
+    numbers if nearly every value among its first rows is one (the others are bad rows then), else categories; `types`
+    overrides that. Empty values, ``?``, ``NA``, ``NaN`` and ``null`` are missing there, and numbers that are not finite
+    everywhere; they stay missing here.
 
     Parameters
     ----------
@@ -34,6 +35,8 @@ class TableReader:
         For some columns: ``number`` or ``category``.
     on_bad_row
         Whether a row that cannot be read is an error, or skipped and counted.
+    drop
+        Columns that are left out.
 
     Attributes
     ----------
@@ -55,11 +58,16 @@ class TableReader:
     """
 
     def __init__(
-        self, path: str | Path, types: Mapping[str, Kind] | None = None, on_bad_row: BadRows = "error"
+        self,
+        path: str | Path,
+        types: Mapping[str, Kind] | None = None,
+        on_bad_row: BadRows = "error",
+        drop: Collection[str] = (),
     ) -> None:
         self.path = Path(path)
         self.types = dict(types or {})
         self.on_bad_row = on_bad_row
+        self.drop = list(drop)
         self.kinds: dict[str, Kind] = {}
         self.bad_rows = 0
         self._raw: Any = None
@@ -84,12 +92,13 @@ class TableReader:
         self.bad_rows = 0
         self.kinds = {}
         with self.path.open("rb") as self._raw:
-            for table, line_of in formats.blocks(self.path, self._raw, self._bad_row):
+            for table, line_of, known in formats.blocks(self.path, self._raw, self._bad_row):
                 if not self.kinds:
-                    self._settle_kinds(table)
-                typed, bad = as_kinds(table, self.kinds)
+                    self._settle_kinds(table, known)
+                typed, bad = as_kinds(table, self.kinds, untyped=known is not None)
                 for row, column, value in bad:
-                    self._bad_row(line_of(row), f"column {column!r} holds {value!r}, where a number was expected")
+                    reason = f"column {column!r} holds {value!r}, where a number was expected"
+                    self._bad_row(line_of(row), f"{reason} (or is it a category?)")
                 if bad:
                     kept = set(range(table.num_rows)) - {row for row, _, _ in bad}
                     typed = typed.take(sorted(kept))
@@ -97,13 +106,23 @@ class TableReader:
                     yield typed
         self._raw = None
 
-    def _settle_kinds(self, table: pa.Table) -> None:
-        unknown = [name for name in self.types if name not in table.column_names]
+    def _settle_kinds(self, table: pa.Table, known: dict[str, Kind] | None) -> None:
+        names = table.column_names
+        twice = [name for place, name in enumerate(names) if name in names[:place]]
+        if twice:
+            raise SourceError(f"{self.path} has two columns {twice[0]!r}")
+        unknown = [name for name in (*self.types, *self.drop) if name not in names]
         if unknown:
-            raise SourceError(f"{self.path} has no column {unknown[0]!r}; it has {', '.join(table.column_names)}")
-        self.kinds = kinds_of(table, self.path) | self.types
+            raise SourceError(f"{self.path} has no column {unknown[0]!r}; it has {', '.join(names)}")
+        kept = table.drop_columns([*{*self.drop}])
+        told = {name: kind for name, kind in (known or {}).items() if name in kept.column_names}
+        open_ones = [name for name in kept.column_names if name not in self.types and name not in told]
+        found = kinds_of(kept.select(open_ones), self.path, untyped=known is not None)
+        self.kinds = {name: (found | told | self.types)[name] for name in kept.column_names}
 
     def _bad_row(self, line: int, reason: str) -> None:
         if self.on_bad_row == "error":
-            raise SourceError(f"{self.path}, line {line}: {reason}; mend it, or skip such rows with on_bad_row='skip'")
+            raise SourceError(
+                f"{self.path}, line {line}: {reason}; mend it, or skip such rows (on_bad_row, --on-bad-row)"
+            )
         self.bad_rows += 1
