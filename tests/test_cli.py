@@ -32,7 +32,7 @@ def test_version(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout.strip()) == (0, f"quorate {__version__}")
 
 
-@pytest.mark.parametrize("command", [[], ["demo"], ["compare"], ["doctor"]])
+@pytest.mark.parametrize("command", [[], ["demo"], ["compare"], ["schemes"], ["doctor"]])
 def test_help_has_examples_and_exit_codes(command: list[str], tmp_path: Path) -> None:
     done = quorate(*command, "--help", cwd=tmp_path)
     assert done.returncode == 0
@@ -212,6 +212,41 @@ def test_compare_with_every_option(tmp_path: Path) -> None:
     shown = quorate("compare", "a.csv", *options.replace("--json", "").split(), cwd=tmp_path)
     assert "±" in shown.stdout
     assert "1 rows left out" in shown.stdout
+
+
+def test_schemes_are_listed_with_their_marks(tmp_path: Path) -> None:
+    done = quorate("schemes", cwd=tmp_path)
+    assert done.returncode == 0
+    for name in ("PWM", "FixedShare", "FanBoosting", "MultiPartitionEnsemble", "DDD"):
+        assert name in done.stdout
+    listed = json.loads(quorate("schemes", "--json", cwd=tmp_path).stdout)
+    assert len(listed["schemes"]) == 16
+    pwm = next(each for each in listed["schemes"] if each["name"] == "PWM")
+    assert all(pwm["paper"].values())
+
+
+def test_compare_with_schemes(tmp_path: Path) -> None:
+    small_csv(tmp_path / "a.csv", n_rows=400)
+    arguments = ["compare", "a.csv", "--label", "y", "--learners", "2", "--schemes", "all", "--delay", "5", "--json"]
+    done = quorate(*arguments, "--repeat", "2", "--label-prob", "0.9", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    rows = {row["name"]: row for row in json.loads(done.stdout)["rows"]}
+    for name in (
+        "FanBoosting",
+        "WangEnsemble",
+        "SEA",
+        "MultiPartitionEnsemble",
+        "EnsembleTracker",
+        "AddExp",
+        "DWM",
+        "DDD",
+    ):
+        assert rows[name]["kind"] == "scheme"
+        assert len(rows[name]["repeats"]) == 2
+        assert rows[name]["slots"] == rows["PWM"]["slots"]
+    done = quorate("compare", "a.csv", "--label", "y", "--schemes", "SAE", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "no scheme is named 'SAE'; there are all, FanBoosting" in done.stderr
 
 
 def test_compare_takes_a_model_from_the_working_folder(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from river import datasets, linear_model, naive_bayes, optim, stream
+from river import compose, datasets, linear_model, naive_bayes, optim, preprocessing, stream
 from scipy import stats
 from sklearn.cluster import KMeans
 from sklearn.linear_model import Lasso, LogisticRegression
@@ -35,6 +35,7 @@ from quorate.evaluate import (
     rolling_mean,
 )
 from quorate.rules import RULES, AdaBoostWeights, PreviousLabel
+from quorate.schemes import DWM
 from quorate.streams import NEVER, EventDetection, Feedback, Gaussian, Uniform
 from tests.reference import Reference
 
@@ -499,6 +500,31 @@ def test_every_block_of_a_saved_result_is_right(tmp_path: Path, monkeypatch: Any
     assert saved["arrival"].to_pylist() == comparison.recordings[0].arrivals.tolist()
     assert saved["vote:n3"].to_pylist() == recorded.votes[:, 3].tolist()
     assert saved["decision:PWM"].to_pylist() == comparison.decisions[0]["PWM"].tolist()
+
+
+def test_a_scheme_gets_the_rows_and_the_late_labels_of_the_rules() -> None:
+    data = table(300)
+    result = compare(data, "y", learners=2, train_rows=50, delay=7, label_prob=0.8, seed=3, schemes=["DWM"])
+    member = compose.Pipeline(preprocessing.StandardScaler(), linear_model.LogisticRegression())
+    scheme = DWM(member)
+    rows = [
+        (
+            {key: value for key, value in row.items() if key not in ("sky", "y")} | {f"sky={row['sky']}": 1.0},
+            row["y"] > 0,
+        )
+        for row in data.to_pylist()
+    ]
+    for x, y in rows[:100]:
+        scheme.learn_one(x, y)
+    expected = []
+    arrivals = result.recordings[0].arrivals
+    for slot, (x, _) in enumerate(rows[100:]):
+        expected.append(1 if scheme.predict_one(x) else -1)
+        for labelled in np.flatnonzero(arrivals == slot).tolist():
+            scheme.learn_one(*rows[100 + labelled])
+    assert result.decisions[0]["DWM"].tolist() == expected
+    assert result["DWM"].kind == "scheme"
+    assert result["DWM"].mean("error") == pytest.approx((np.array(expected) != result.recordings[0].labels).mean())
 
 
 def test_a_result_has_its_curves() -> None:

@@ -20,20 +20,35 @@ from quorate._version import __version__
 from quorate.errors import LocalError, MissingExtraError, QuorateError, RemoteError
 from quorate.events import Decision, Event, Join, Label, Leave, Vote, Votes, decode, encode
 from quorate.learner import Counters, Learner
-from quorate.rules import PWM, AverageMajority, ExtendedPWM, MajorityClass, PreviousLabel, Rule
+from quorate.rules import (
+    PWM,
+    AdaBoostWeights,
+    AverageMajority,
+    BlumMajority,
+    ExtendedPWM,
+    FixedShare,
+    MajorityClass,
+    PreviousLabel,
+    Rule,
+    WeightedMajority,
+    Winnow2,
+)
 
 if TYPE_CHECKING:
     from quorate.ensemble import Cascade, Ensemble
 
 __all__ = [
     "PWM",
+    "AdaBoostWeights",
     "AverageMajority",
+    "BlumMajority",
     "Cascade",
     "Counters",
     "Decision",
     "Ensemble",
     "Event",
     "ExtendedPWM",
+    "FixedShare",
     "Join",
     "Label",
     "Learner",
@@ -47,6 +62,8 @@ __all__ = [
     "Rule",
     "Vote",
     "Votes",
+    "WeightedMajority",
+    "Winnow2",
     "__version__",
     "decode",
     "encode",

@@ -106,6 +106,9 @@ def compare_command(
     category: Annotated[list[str] | None, typer.Option(help="A column of numbers that are names.")] = None,
     number: Annotated[list[str] | None, typer.Option(help="A column of numbers; what is none is a bad row.")] = None,
     drop: Annotated[list[str] | None, typer.Option(help="A column to leave out.")] = None,
+    schemes: Annotated[
+        list[str] | None, typer.Option(help="A scheme to compare too (see quorate schemes), or all. They are slow.")
+    ] = None,
     on_bad_row: Annotated[BadRowsOption, typer.Option(help="What a row that cannot be read is.")] = BadRowsOption.error,
     out: Annotated[Path, typer.Option(help="The folder for compare.json, .parquet and .png.")] = Path("."),
     as_json: Json = False,
@@ -132,8 +135,17 @@ def compare_command(
         fitted=fitted,
         types={**dict.fromkeys(category or [], "category"), **dict.fromkeys(number or [], "number")},
         drop=drop or [],
+        schemes=schemes or [],
         on_bad_row=on_bad_row.value,
     )
+
+
+@app.command(epilog="Examples: [bold]quorate schemes[/bold]; [bold]quorate schemes --json[/bold]")
+def schemes(as_json: Json = False) -> None:
+    """List every rule and scheme, its source, and the paper's six marks."""
+    from quorate.cli.schemes import show
+
+    show(as_json=as_json)
 
 
 @app.command(epilog="Examples: [bold]quorate doctor[/bold]; [bold]quorate doctor --json[/bold]")

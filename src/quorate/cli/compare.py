@@ -82,7 +82,7 @@ def _print(comparison: Comparison, out: Path) -> None:
     for row in comparison.rows:
         if row.kind == "learner" and row.name != best_learner:
             continue
-        note = {"baseline": " (baseline)", "learner": " alone (the best)"}.get(row.kind, "")
+        note = {"baseline": " (baseline)", "learner": " alone (the best)", "scheme": " (retrains)"}.get(row.kind, "")
         bounds = row.interval("error")
         half = "" if bounds is None else f" ± {(bounds[1] - bounds[0]) / 2:.2%}"
         table.add_row(

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate.errors import LocalError
+from quorate.evaluate.judging import common_facts, described
 from quorate.evaluate.labelled import LabelledTables, Progress
 from quorate.evaluate.measures import Measures, measure
 from quorate.evaluate.recording import Recording, decide
-from quorate.evaluate.result import Comparison, Row, versions
+from quorate.evaluate.result import Comparison, Row
+from quorate.evaluate.schemed import chosen_schemes, scheme_decisions
 from quorate.evaluate.voting import vote
 from quorate.rules import BASELINES, RULES, AdaBoostWeights, MajorityClass, PreviousLabel, Rule
 from quorate.streams import Feedback, delay_from_text
@@ -23,7 +25,7 @@ from quorate.streams.tables import BadRows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["compare", "compare_votes", "judged"]
+__all__ = ["compare", "compare_votes"]
 
 
 def compare(
@@ -46,6 +48,7 @@ def compare(
     on_bad_row: BadRows = "error",
     drop: Collection[str] = (),
     window: int | None = None,
+    schemes: str | Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Comparison:
     """Compare every rule that needs only votes on a user's own stream.
@@ -83,6 +86,9 @@ def compare(
         How often that is drawn.
     types, on_bad_row, drop
         As for `quorate.streams.TableReader`.
+    schemes
+        Schemes to compare too, by name, or ``all``: they retrain their members and need the features, so they are slow.
+        They learn the rows the local models are trained on, and then all that follow as their labels come.
     window
         How many slots the windowed error looks back. Default: a fiftieth of the stream, at least 50.
     progress
@@ -111,18 +117,40 @@ def compare(
     AverageMajority 0.12
     AdaBoostWeights 0.12
     """
+    making = chosen_schemes(schemes) if schemes else {}
     stream = LabelledTables(source, label, positive, types, on_bad_row, drop, progress)
     column = delay.partition(":")[2] if isinstance(delay, str) and delay.startswith("column:") else None
     votes, labels, delays, tuning, facts = vote(stream, models, learners, train_rows, views, fitted, column)
     late: Any = delays if column is not None else delay_from_text(delay) if isinstance(delay, str) else delay
     feedbacks = [Feedback(late, label_prob, observe_prob, seed + number) for number in range(repeat)]
-    facts["feedback"] = _described(feedbacks[0]) if feedbacks else {}
+    facts["feedback"] = described(feedbacks[0]) if feedbacks else {}
     if column is not None:
         facts["feedback"]["delay"] = f"column {column}"
     if window is not None:
         facts["window"] = window
     names = [f"learner-{place}" for place in range(1, votes.shape[1] + 1)]
-    return compare_votes(names, votes, labels, feedbacks, rules, tuning, facts, progress)
+    compared = compare_votes(names, votes, labels, feedbacks, rules, tuning, facts, progress)
+    if not making:
+        return compared
+    total, done = len(making) * len(feedbacks) * len(labels), 0
+
+    def advance(n_slots: int) -> None:
+        nonlocal done
+        done += n_slots
+        if progress is not None and (done % 100 == 0 or done == total):
+            progress("retraining", done, total)
+
+    def again() -> LabelledTables:
+        return LabelledTables(source, label, stream.positive, types, on_bad_row, [*drop, *([column] if column else [])])
+
+    rows = [Row(name, "scheme", []) for name in making]
+    for feedback, issued in zip(feedbacks, compared.decisions, strict=True):
+        issued |= scheme_decisions(making, again, facts["rows_train"], len(labels), feedback, advance)
+        for row in rows:
+            row.repeats.append(measure(issued[row.name], labels, issued["PreviousLabel"]))
+    compared.rows.extend(rows)
+    compared.rows.sort(key=lambda row: row.mean("error"))
+    return compared
 
 
 def compare_votes(
@@ -198,7 +226,7 @@ def compare_votes(
         decisions.append(issued)
     kinds = dict.fromkeys(names, "learner") | dict.fromkeys(chosen, "rule") | dict.fromkeys(BASELINES, "baseline")
     rows = sorted((Row(name, kinds[name], each) for name, each in measures.items()), key=lambda row: row.mean("error"))
-    common = _common_facts(labels, feedbacks)
+    common = common_facts(labels, feedbacks)
     return Comparison(rows, {**common, **(facts or {})}, recordings, decisions)
 
 
@@ -209,44 +237,3 @@ def _made(
     if tuning is not None and isinstance(rule, AdaBoostWeights):
         rule.fit(*tuning)
     return rule
-
-
-def judged(recording: Recording, decisions: dict[str, NDArray[np.int8]], feedback: Feedback) -> Comparison:
-    """Measure decisions that were issued elsewhere, beside the two baselines on the same labels."""
-    if not len(recording.labels):
-        raise LocalError("the stream is empty: there is nothing to measure")
-    n_learners = len(recording.names)
-    baselines = {
-        "PreviousLabel": decide(recording, PreviousLabel(n_learners)),
-        "MajorityClass": decide(recording, MajorityClass(n_learners)),
-    }
-    issued = {**decisions, **baselines}
-    rows = [
-        Row(
-            name,
-            "baseline" if name in baselines else "model",
-            [measure(each, recording.labels, issued["PreviousLabel"])],
-        )
-        for name, each in issued.items()
-    ]
-    facts = {**_common_facts(recording.labels, [feedback]), "feedback": _described(feedback)}
-    return Comparison(sorted(rows, key=lambda row: row.mean("error")), facts, [recording], [issued])
-
-
-def _common_facts(labels: NDArray[np.int8], feedbacks: Sequence[Feedback]) -> dict[str, Any]:
-    return {
-        "window": max(50, len(labels) // 50),
-        "seeds": [feedback.seed for feedback in feedbacks],
-        "versions": versions(),
-        "slots": len(labels),
-    }
-
-
-def _described(feedback: Feedback) -> dict[str, Any]:
-    delay = feedback.delay
-    is_short = isinstance(delay, (int, tuple))
-    return {
-        "delay": repr(delay) if is_short else f"{type(delay).__name__} of the slot",
-        "label_prob": feedback.label_prob,
-        "observe_prob": "a schedule" if callable(feedback.observe_prob) else feedback.observe_prob,
-    }

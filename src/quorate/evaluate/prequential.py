@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import LabelError, LocalError
-from quorate.evaluate.compare import judged
+from quorate.evaluate.judging import judged
 from quorate.evaluate.recording import Recording, arriving
 from quorate.evaluate.result import Comparison
 from quorate.rules import AverageMajority
