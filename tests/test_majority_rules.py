@@ -267,7 +267,12 @@ def test_ten_million_slots_neither_under_nor_overflow(make: Any) -> None:
     """Everybody is wrong for ten million slots: all weights fall alike, and the rule must go on as a new one would."""
     rule = make(3)
     votes = np.ones((TEN_MILLION, 3), np.int8)
-    rule.run(votes, np.full(TEN_MILLION, -1, np.int8))
+    if isinstance(rule, Winnow2):  # promoted and demoted in turn: learner 1 up, all down, for ever
+        votes[::2, 1:] = -1
+        labels_all = np.where(np.arange(TEN_MILLION) % 2 == 0, 1, -1).astype(np.int8)
+    else:
+        labels_all = np.full(TEN_MILLION, -1, np.int8)
+    rule.run(votes, labels_all)
     rng = np.random.default_rng(0)
     labels = rng.choice(np.array([-1, 1], np.int8), 300)
     noise = rng.choice(np.array([-1, 1], np.int8), (300, 2))
@@ -278,6 +283,36 @@ def test_ten_million_slots_neither_under_nor_overflow(make: Any) -> None:
     if not isinstance(rule, Winnow2):  # whose weights stand against a threshold, so that falling is a change
         fresh = make(3).run(np.column_stack([labels, noise]), labels)
         assert (decisions == fresh).all()
+
+
+@pytest.mark.parametrize("variable", [False, True])
+def test_who_is_absent_for_long_does_not_drown_the_others(variable: bool) -> None:
+    """Learner 1 is away, its weight as it was; the others' fall by 2**-5000 and must still be told apart."""
+    rng = np.random.default_rng(0)
+    labels = rng.choice(np.array([-1, 1], np.int8), 20_000)
+    wrong = rng.random((20_000, 2)) < [0.1, 0.45]
+    votes = np.column_stack([np.zeros(20_000, np.int8), np.where(wrong, -labels[:, None], labels[:, None])])
+    rule = FixedShare(3, variable=variable)
+    decisions = rule.run(votes, labels)
+    assert (decisions[15_000:] != labels[15_000:]).mean() == pytest.approx(
+        (decisions[:5000] != labels[:5000]).mean(), abs=0.03
+    )
+    assert rule.weights == [0.0, 1.0, 0.0, 0.0]  # shown: too small for a float, but kept
+    assert FixedShare.restore(rule.snapshot()).snapshot() == rule.snapshot()
+
+
+def test_variable_share_keeps_the_smallest_weights() -> None:
+    rule = FixedShare(3, variable=True)
+    rule.run([[1, -1, -1]] * 3000, [1] * 3000)
+    assert rule.weights[1] > 0.9
+    assert FixedShare.restore(rule.snapshot()).predict([0, 1, -1]) == 1
+
+
+def test_winnows_share_agrees_with_its_decision() -> None:
+    rule = Winnow2(4)
+    assert rule.share((1, 1, -1, -1)) == 0.5  # at the threshold
+    assert rule.share((1, 1, 1, -1)) == 0.6
+    assert rule.share((-1, -1, -1, -1)) == 0.0
 
 
 def test_a_weight_too_small_for_a_float_still_counts() -> None:
@@ -319,8 +354,9 @@ def test_parameters_out_of_range(make: Any, message: str) -> None:
         (WeightedMajority(2), {"parameters": {"beta": 7}}),
         (WeightedMajority(2), {"parameters": {"gamma": 0.5}}),
         (BlumMajority(2), {"powers": [[0, 1], [0]]}),
-        (FixedShare(2), {"shares": []}),
-        (FixedShare(2), {"shares": [0.0, 1.0]}),
+        (FixedShare(2), {"mantissas": []}),
+        (FixedShare(2), {"mantissas": [0.0, 0.5]}),
+        (FixedShare(2), {"exponents": [1]}),
         (FixedShare(2), {"powers": [1, 1]}),
         (FixedShare(2, alpha=0), {"powers": [1]}),
         (AdaBoostWeights(2), {"alphas": []}),

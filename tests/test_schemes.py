@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from river import base, checks, drift, naive_bayes
-from sklearn.linear_model import LogisticRegression
+from river import base, checks, drift, linear_model, naive_bayes
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from quorate.errors import LocalError, ModelError
 from quorate.evaluate import Recording, decide
-from quorate.rules import RULES
+from quorate.rules import RULES, AdaBoostWeights
 from quorate.schemes import (
     DDD,
     DWM,
@@ -210,16 +210,15 @@ def test_addexp_by_hand(counted: Any) -> None:
     scheme = AddExp(counted(), n_experts_max=3)
     scheme.learn_one(say(True), True)  # right
     assert scheme.weights == [1.0]
-    scheme.learn_one(say(True), False)  # wrong: halved; a second comes with .1 * .5
+    scheme.learn_one(say(True), False)  # wrong: halved; a second comes with .1 of what was there
+    assert scheme.weights == pytest.approx([0.5, 0.1])
+    scheme.learn_one(say(True, False), True)  # .5 against .1: right; the second is halved
     assert scheme.weights == pytest.approx([0.5, 0.05])
-    scheme.learn_one(say(True, False), True)  # .5 against .05: right; the second is halved
-    assert scheme.weights == pytest.approx([0.5, 0.025])
-    scheme.learn_one(say(True, False), False)  # wrong: .25, .025; a third with .0275
-    assert scheme.weights == pytest.approx([0.25, 0.025, 0.0275])
-    scheme.learn_one(
-        say(False, True, True), True
-    )  # .25 against .0525: wrong: .125; the weakest, .025, goes; .1 * .1775 comes
-    assert scheme.weights == pytest.approx([0.125, 0.0275, 0.01775])
+    scheme.learn_one(say(True, False), False)  # wrong: the first is halved; a third with .1 * .55
+    assert scheme.weights == pytest.approx([0.25, 0.05, 0.055])
+    # .25 against .105: wrong: the first is halved; the weakest, .05, goes; .1 * .355 comes
+    scheme.learn_one(say(False, True, True), True)
+    assert scheme.weights == pytest.approx([0.125, 0.055, 0.0355])
     assert [expert.model.learned for expert in scheme.experts] == [5, 2, 1]
     oldest = AddExp(counted(), prune="oldest", n_experts_max=1)
     first = oldest.experts[0]
@@ -264,7 +263,19 @@ def test_ddd_detects_a_drift_and_old_ensembles_help() -> None:
     assert not phases[-1][1]  # the new ensemble has taken over again
 
 
-def test_in_ddd_the_high_diversity_ensemble_takes_over_where_it_is_clearly_best() -> None:
+def test_in_ddd_the_high_diversity_ensemble_takes_over_after_a_moderate_drift() -> None:
+    takeovers = 0
+    for seed in range(3):
+        rng = random.Random(seed)
+        scheme = DDD(linear_model.LogisticRegression(), n_members=5, detector=drift.binary.DDM(), seed=seed)
+        for number in range(3000):
+            x = {"u": rng.uniform(-1, 1), "v": rng.uniform(-1, 1)}
+            scheme.learn_one(x, x["u"] > (0.0 if number < 1500 else 0.4))
+        takeovers += scheme.takeovers
+    assert takeovers == 3
+
+
+def test_in_ddd_the_high_diversity_ensemble_takes_over_where_it_is_best_by_more_than_the_deviations() -> None:
     scheme = DDD(naive_bayes.GaussianNB(), n_members=3)
     scheme._begin_anew()
     new, low, high = scheme._new_low, scheme._old_low, scheme._old_high
@@ -333,6 +344,80 @@ def test_more_than_two_labels() -> None:
         assert right > 350
 
 
+def test_ties_are_for_plus_one_with_any_labels(counted: Any) -> None:
+    for low, high in ((False, True), (-1, 1)):
+        scheme = DWM(naive_bayes.GaussianNB())
+        scheme._labels = {low: 1, high: 1}
+        scheme._experts, scheme._weights = [], []
+        assert scheme.predict_one({"x": 0.0}) == high
+
+
+@pytest.mark.parametrize("name", ["AddExp", "DWM", "DDD"])
+def test_a_scikit_learn_member_that_needs_two_classes(name: str) -> None:
+    scheme = SCHEMES[name](
+        SGDClassifier(loss="log_loss", random_state=0), **({"n_members": 3} if name == "DDD" else {})
+    )
+    for number in range(20):
+        scheme.learn_one({"u": 1.0 + number % 3, "v": 0.0}, True)
+        assert scheme.predict_one({"u": 1.0, "v": 0.0}) is True
+    wrong = []
+    for x, y in itertools.islice(drifting(N_SLOTS), 600):
+        wrong.append(scheme.predict_one(x) != y)
+        scheme.learn_one(x, y)
+    assert np.mean(wrong[300:]) < 0.3
+
+
+def test_wang_on_a_chunk_of_one_class_follows_the_newest_member() -> None:
+    scheme = WangEnsemble(naive_bayes.GaussianNB(), window=20)
+    for number in range(40):
+        scheme.learn_one({"x": float(number % 5)}, False)
+    assert scheme.weights == [1.0]
+    assert scheme.predict_one({"x": 1.0}) is False
+
+
+class Failing(base.Classifier):
+    """A member that refuses to learn some rows."""
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        if "bad" in x:
+            raise RuntimeError("a bad row")
+
+    def predict_one(self, x: Any, **kwargs: Any) -> bool:
+        return bool(x.get("x", 0.0) > 0)
+
+
+@pytest.mark.parametrize("name", CHUNKED)
+def test_a_chunk_that_cannot_be_learned_leaves_the_scheme_as_it_was(name: str) -> None:
+    kind: Any = SCHEMES[name]
+    scheme = kind(Failing(), window=10)
+    for number in range(20):
+        scheme.learn_one({"x": number - 10.0}, number > 10)
+    members, weights = scheme.members, scheme.weights
+    bad = [({"x": number - 5.0, "bad": 1.0}, number > 5) for number in range(10)]
+    for x, y in bad[:9]:
+        scheme.learn_one(x, y)
+    with pytest.raises(RuntimeError, match="a bad row"):
+        scheme.learn_one(*bad[9])
+    assert (scheme.members, scheme.weights) == (members, weights)
+    for number in range(10):
+        scheme.learn_one({"x": number - 5.0}, number > 5)
+    assert scheme.predict_one({"x": 1.0}) in (False, True)
+
+
+def test_seas_quality_by_hand() -> None:
+    scheme = SEA(Constant(), window=10)
+    Constant.made = itertools.count()
+    judged = [Member(Constant()) for _ in range(3)]
+    for place, member in enumerate(judged):
+        member.model.number = place
+    scheme._members, scheme._weights, scheme._labels = judged[:2], [1.0, 1.0], {False: 1, True: 1}
+    xs: list[Any] = [{"say": [True, False, False]}, {"say": [True, True, True]}]
+    # Row 1, truth False: P(True) = P(False) = 1/2, the ensemble says True and errs.
+    #   member 1 wrong: -(1 - |1/2 - 1/2|) = -1; member 2 and the candidate right: 1 - |1/2 - 1/2| = 1.
+    # Row 2, truth True: P(True) = 1, all right: 1 - |1 - 0| = 0.
+    assert scheme._qualities(judged, xs, [False, True]) == [-1.0, 1.0, 1.0]
+
+
 # The marks
 
 
@@ -350,7 +435,10 @@ class TestMarks:
         labels = rng.choice(np.array([-1, 1], np.int8), 4000)
         chances = np.where(np.arange(4000)[:, None] < 2000, [0.02, 0.6, 0.6], [0.98, 0.1, 0.6])
         votes = np.where(rng.random((4000, 3)) < chances, -labels[:, None], labels[:, None]).astype(np.int8)
-        wrong = RULES[entry.name](3).run(votes, labels) != labels
+        rule = RULES[entry.name](3)
+        if isinstance(rule, AdaBoostWeights):
+            rule.fit(votes[:1000], labels[:1000])
+        wrong = rule.run(votes, labels) != labels
         assert (wrong[3500:].mean() < 0.35) == entry.ours.dyn
 
     def test_online_changes_with_labels(self, entry: Any) -> None:
@@ -401,7 +489,7 @@ class TestMarks:
         votes = np.where(rng.random((600, 3)) < 0.2, -labels[:, None], labels[:, None]).astype(np.int8)
         arrivals, present = Feedback(Uniform(0, 20), 0.7, 0.8, seed=1).realize(600, ["a", "b", "c"])
         recorded = Recording(["a", "b", "c"], np.where(present, votes, np.int8(0)), labels, arrivals)
-        assert (decide(recorded, RULES[entry.name](3)) != labels).mean() < 0.45
+        assert (decide(recorded, RULES[entry.name](3)) != labels).mean() < 0.35
 
 
 def test_every_rule_and_scheme_has_its_marks() -> None:

@@ -41,6 +41,9 @@ def chosen_schemes(names: str | Sequence[str]) -> dict[str, Callable[[], Any]]:
     sizes = {
         "MultiPartitionEnsemble": {"n_members": 2},
         "SEA": {"window": 100, "n_members": 8},
+        "EnsembleTracker": {"n_members": 8, "n_kept": 6},
+        "AddExp": {"n_experts_max": 8},
+        "DWM": {"n_experts_max": 8},
         "DDD": {"n_members": 8},
     }
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
 from quorate.errors import LocalError, SnapshotError
 from quorate.rules.base import BaseRule, read_state
-from quorate.rules.powers import NOTHING, PowerRule, checked_factor, restored
+from quorate.rules.powers import PowerRule, checked_factor, restored, sign_of_sum
 from quorate.rules.shares import share_of
 
 if TYPE_CHECKING:
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["FixedShare"]
-
-#: Below this all weights are multiplied by its inverse: exact, since it is a power of two, so no decision changes.
-SCALE = 2.0**-500
 
 
 class _AlwaysUpdating(PowerRule):
@@ -42,9 +40,9 @@ class FixedShare(BaseRule):
     give (:math:`g_j = 0` where :math:`s_j = y`). Weights start at 1. Who abstains takes no part: it neither gives nor
     gets.
 
-    With alpha = 0 this is the weighted majority that updates in every slot, kept as integer powers of beta. Else no
-    weight can fall far below the others; when all have become small they are multiplied by a power of two, which is
-    exact.
+    With alpha = 0 this is the weighted majority that updates in every slot, kept as integer powers of beta. Else a
+    weight is kept as a mantissa and an integer exponent of two, as a float has them but without its limits: who is
+    absent for long, or never wrong under variable share, may stand above the others by any factor.
 
     Parameters
     ----------
@@ -76,8 +74,8 @@ class FixedShare(BaseRule):
             raise LocalError(f"alpha is {alpha!r}; it must be 0, or from 1e-12 to below 1")
         self._alpha = float(alpha)
         self._variable = bool(variable)
-        self._shares = [1.0] * self.n_learners
-        self._scalings = 0
+        self._mantissas = [0.5] * self.n_learners  # a weight is mantissa * 2**exponent, here 1
+        self._exponents = [1] * self.n_learners
         self._unshared = _AlwaysUpdating(n_learners, [self._beta]) if alpha == 0 else None
 
     @property
@@ -100,63 +98,70 @@ class FixedShare(BaseRule):
         """The weights, a bias of 0 first; one that is too small for a float shows as 0."""
         if self._unshared is not None:
             return self._unshared.weights
-        scale = SCALE**self._scalings
-        return [0.0] + [share * scale for share in self._shares]
+        pairs = zip(self._mantissas, self._exponents, strict=True)
+        return [0.0] + [math.ldexp(mantissa, max(exponent, -1100)) for mantissa, exponent in pairs]
 
     def share(self, votes: tuple[int, ...]) -> float:
         """The part of the weight that stands behind +1, from 0 to 1; 1/2 where nobody has any."""
-        return share_of([0.0, *self._shares], votes) if self._unshared is None else self._unshared.share(votes)
+        if self._unshared is not None:
+            return self._unshared.share(votes)
+        largest = max(self._exponents)
+        pairs = zip(self._mantissas, self._exponents, strict=True)
+        return share_of([0.0, *(math.ldexp(mantissa, exponent - largest) for mantissa, exponent in pairs)], votes)
 
     def _predict(self, votes: tuple[int, ...]) -> int:
         if self._unshared is not None:
             return self._unshared._predict(votes)
-        total = bound = 0.0
-        for weight, vote in zip(self._shares, votes, strict=True):
-            total += weight * vote
-            bound += weight * abs(vote)
-        return 1 if total >= -NOTHING * bound else -1
+        return sign_of_sum(self._exponents, [m * vote for m, vote in zip(self._mantissas, votes, strict=True)])
 
     def _update(self, votes: tuple[int, ...], label: int, synchronous: bool) -> bool:
         if self._unshared is not None:
             return self._unshared._update(votes, label, synchronous)
-        before = list(self._shares)
-        weights = self._shares
-        pool = 0.0
+        mantissas, exponents = self._mantissas, self._exponents
+        before = list(mantissas), list(exponents)
         voters = [place for place, vote in enumerate(votes) if vote]
         for place in voters:
-            wrong = votes[place] != label
-            if wrong:
-                weights[place] *= self._beta
-            if wrong or not self._variable:
-                pool += self._alpha * weights[place]
-        for place in voters if len(voters) > 1 else ():
-            gives = votes[place] != label or not self._variable
-            given = self._alpha * weights[place] if gives else 0.0
-            weights[place] = (weights[place] - given) + (pool - given) / (len(voters) - 1)
-        changed = weights != before
-        if max(weights) < SCALE:
-            self._shares = [weight / SCALE for weight in weights]
-            self._scalings += 1
-        return changed
+            if votes[place] != label:
+                mantissas[place], raised = math.frexp(mantissas[place] * self._beta)
+                exponents[place] += raised
+        givers = [place for place in voters if votes[place] != label or not self._variable]
+        if len(voters) > 1 and givers:
+            largest = max(exponents[place] for place in givers)
+            given = {place: math.ldexp(self._alpha * mantissas[place], exponents[place] - largest) for place in givers}
+            pool = 0.0
+            for place in givers:
+                pool += given[place]
+            for place in voters:
+                gotten = (pool - given.get(place, 0.0)) / (len(voters) - 1)
+                kept = mantissas[place] * (1 - self._alpha) if place in given else mantissas[place]
+                scale = max(exponents[place], largest) if gotten > 0 else exponents[place]
+                total = math.ldexp(kept, exponents[place] - scale)
+                if gotten > 0:
+                    total += math.ldexp(gotten, largest - scale)
+                mantissas[place], raised = math.frexp(total)
+                exponents[place] = scale + raised
+        return (mantissas, exponents) != before
 
     def _run(self, votes: NDArray[np.int8], labels: NDArray[np.int8]) -> NDArray[np.int8]:
         from quorate.rules import multiplicative_kernels as kernels
 
         if self._unshared is not None:
             return self._unshared._run(votes, labels)
-        decisions, self._shares, scalings = kernels.run_shared(
-            votes, labels, self._shares, self._beta, self._alpha, self._variable
+        decisions, self._mantissas, self._exponents = kernels.run_shared(
+            votes, labels, self._mantissas, self._exponents, self._beta, self._alpha, self._variable
         )
-        self._scalings += scalings
         return decisions
 
     def _join(self) -> None:
-        self._shares.append(min(self._shares))  # as in the other multiplicative rules: 0 could never grow
+        # As in the other multiplicative rules: a weight of 0 could never grow.
+        exponent, mantissa = min(zip(self._exponents, self._mantissas, strict=True))
+        self._exponents.append(exponent)
+        self._mantissas.append(mantissa)
         if self._unshared is not None:
             self._unshared.join()
 
     def _leave(self, place: int) -> None:
-        del self._shares[place]
+        del self._mantissas[place], self._exponents[place]
         if self._unshared is not None:
             self._unshared.leave(place)
 
@@ -165,8 +170,8 @@ class FixedShare(BaseRule):
         return {
             "rule": type(self).__name__,
             "parameters": {"beta": self.beta, "alpha": self.alpha, "variable": self.variable},
-            "shares": list(self._shares),
-            "scalings": self._scalings,
+            "mantissas": list(self._mantissas),
+            "exponents": list(self._exponents),
             "powers": None if self._unshared is None else list(self._unshared._powers[0]),
             "schema": 1,
         }
@@ -175,12 +180,15 @@ class FixedShare(BaseRule):
     def restore(cls, snapshot: dict[str, Any]) -> Self:
         """Make a rule from its snapshot."""
         state = read_state(snapshot, _State, cls)
-        if not state.shares or not all(0 < share < 2.0**1000 for share in state.shares) or state.scalings < 0:
-            raise SnapshotError("snapshot fields 'shares' and 'scalings' hold no weights; shares are above 0")
-        rule: Self = restored(cls, len(state.shares), state.parameters)
-        rule._shares, rule._scalings = state.shares, state.scalings
-        if (rule._unshared is None) != (state.powers is None) or len(state.powers or state.shares) != len(state.shares):
-            raise SnapshotError("snapshot field 'powers' does not fit 'parameters' and 'shares'")
+        size = len(state.mantissas)
+        if not size or len(state.exponents) != size or not all(0.5 <= each < 1 for each in state.mantissas):
+            raise SnapshotError(
+                "snapshot fields 'mantissas' and 'exponents' hold no weights: mantissas are from 1/2 to 1"
+            )
+        rule: Self = restored(cls, size, state.parameters)
+        rule._mantissas, rule._exponents = state.mantissas, state.exponents
+        if (rule._unshared is None) != (state.powers is None) or len(state.powers or state.mantissas) != size:
+            raise SnapshotError("snapshot field 'powers' does not fit 'parameters' and 'mantissas'")
         if rule._unshared is not None and state.powers is not None:
             rule._unshared._powers = [state.powers]
         return rule
@@ -189,7 +197,7 @@ class FixedShare(BaseRule):
 class _State(msgspec.Struct):
     rule: str
     parameters: dict[str, Any]
-    shares: list[float]
-    scalings: int
+    mantissas: list[float]
+    exponents: list[int]
     powers: list[int] | None
     schema: int = 1

@@ -112,60 +112,83 @@ def _powers(
 def run_shared(
     votes: NDArray[np.int8],
     labels: NDArray[np.int8],
-    weights: list[float],
+    mantissas: list[float],
+    exponents: list[int],
     beta: float,
     alpha: float,
     variable: bool,
-) -> tuple[NDArray[np.int8], list[float], int]:
-    """Run fixed (or variable) share; give the decisions, the weights, and how often they were scaled up."""
-    shares = np.array(weights)
+) -> tuple[NDArray[np.int8], list[float], list[int]]:
+    """Run fixed (or variable) share; give the decisions and the weights, as mantissas and exponents."""
+    fractions, powers = np.array(mantissas), np.array(exponents, np.int64)
     decisions = np.empty(len(votes), np.int8)
-    scalings = _shared(votes, labels, shares, beta, alpha, variable, decisions)
-    return decisions, shares.tolist(), int(scalings)
+    _shared(votes, labels, fractions, powers, beta, alpha, variable, decisions)
+    return decisions, fractions.tolist(), powers.tolist()
+
+
+@compiled
+def _scaled(value: float, power: int) -> float:
+    """`math.ldexp` for any power: below what a float can hold it is 0."""
+    return 0.0 if power < -1100 else math.ldexp(value, np.int32(power))  # type: ignore[arg-type]
 
 
 @compiled
 def _shared(
     votes: NDArray[np.int8],
     labels: NDArray[np.int8],
-    weights: NDArray[np.float64],
+    mantissas: NDArray[np.float64],
+    exponents: NDArray[np.int64],
     beta: float,
     alpha: float,
     variable: bool,
     decisions: NDArray[np.int8],
-) -> int:
+) -> None:
     n_slots, n_learners = votes.shape
-    scalings = 0
+    given = np.zeros(n_learners)
+    logs = np.zeros(n_learners)
+    coefficients = np.zeros(n_learners)
     for slot in range(n_slots):
-        total = 0.0
-        bound = 0.0
+        label = labels[slot]
         for place in range(n_learners):
-            total += weights[place] * votes[slot, place]
-            bound += weights[place] * abs(votes[slot, place])
-        decisions[slot] = 1 if total >= -NOTHING * bound else -1
+            logs[place] = exponents[place]
+            coefficients[place] = mantissas[place] * votes[slot, place]
+        decisions[slot] = _sign_of_sum(logs, coefficients)
         voters = 0
+        givers = 0
+        largest = np.int64(0)
+        for place in range(n_learners):
+            vote = votes[slot, place]
+            if vote == 0:
+                continue
+            voters += 1
+            if vote != label:
+                mantissas[place], raised = math.frexp(mantissas[place] * beta)
+                exponents[place] += raised
+            if vote != label or not variable:
+                if givers == 0 or exponents[place] > largest:
+                    largest = exponents[place]
+                givers += 1
+        if voters < 2 or givers == 0:
+            continue
         pool = 0.0
         for place in range(n_learners):
             vote = votes[slot, place]
-            if vote != 0:
-                voters += 1
-                wrong = vote != labels[slot]
-                if wrong:
-                    weights[place] *= beta
-                if wrong or not variable:
-                    pool += alpha * weights[place]
-        if voters > 1:
-            for place in range(n_learners):
-                vote = votes[slot, place]
-                if vote != 0:
-                    gives = vote != labels[slot] or not variable
-                    given = alpha * weights[place] if gives else 0.0
-                    weights[place] = (weights[place] - given) + (pool - given) / (voters - 1)
-        if weights.max() < 2.0**-500:
-            for place in range(n_learners):
-                weights[place] *= 2.0**500
-            scalings += 1
-    return scalings
+            given[place] = 0.0
+            if vote != 0 and (vote != label or not variable):
+                given[place] = _scaled(alpha * mantissas[place], exponents[place] - largest)
+                pool += given[place]
+        for place in range(n_learners):
+            vote = votes[slot, place]
+            if vote == 0:
+                continue
+            gives = vote != label or not variable
+            gotten = (pool - given[place]) / (voters - 1)
+            kept = mantissas[place] * (1 - alpha) if gives else mantissas[place]
+            scale = max(exponents[place], largest) if gotten > 0 else exponents[place]
+            total = _scaled(kept, exponents[place] - scale)
+            if gotten > 0:
+                total += _scaled(gotten, largest - scale)
+            mantissas[place], raised = math.frexp(total)
+            exponents[place] = scale + raised
 
 
 def run_fixed(votes: NDArray[np.int8], weights: list[float]) -> NDArray[np.int8]:

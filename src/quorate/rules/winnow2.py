@@ -60,6 +60,14 @@ class Winnow2(PowerRule):
         """The sum that is needed for +1."""
         return self.n_learners / 2 if self._threshold is None else self._threshold
 
+    def share(self, votes: tuple[int, ...]) -> float:
+        """How far the weight of the votes for +1 is along to the threshold: 1/2 there."""
+        logs = [log for log, vote in zip(self._log_weights(), votes, strict=True) if vote > 0]
+        largest = max([*logs, 0.0])
+        reached: float = sum(2.0 ** (log - largest) for log in logs)
+        needed: float = self.threshold * 2.0**-largest
+        return reached / (reached + needed)
+
     def _parameters(self) -> dict[str, float]:
         return {"alpha": self.alpha} | ({} if self._threshold is None else {"threshold": self._threshold})
 

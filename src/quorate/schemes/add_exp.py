@@ -37,7 +37,7 @@ class AddExp(ExpertScheme):
     >>> from river import datasets, evaluate, metrics, naive_bayes
     >>> from quorate.schemes import AddExp
     >>> evaluate.progressive_val_score(datasets.Phishing(), AddExp(naive_bayes.GaussianNB()), metrics.Accuracy())
-    Accuracy: 88.32%
+    Accuracy: 88.00%
 
     References
     ----------
@@ -63,12 +63,12 @@ class AddExp(ExpertScheme):
 
     def _learn(self, x: Instance, y: Hashable) -> None:
         erred = self.predict_one(x) != y
+        total = sum(self._weights)  # before the cut, as in the source
         self._weights = [
             weight * (1.0 if expert.predict_one(x) == y else self.beta)
             for expert, weight in zip(self._experts, self._weights, strict=True)
         ]
         if erred:
-            total = sum(self._weights)
             if len(self._experts) == self.n_experts_max:
                 weakest = min(range(len(self._weights)), key=self._weights.__getitem__)
                 self._remove(0 if self.prune == "oldest" else weakest)

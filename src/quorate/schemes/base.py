@@ -16,6 +16,9 @@ __all__ = ["ChunkScheme", "Member", "Scheme", "alpha_of", "at_least", "error_und
 
 Instance = dict[Any, Any]
 
+#: How many rows of one class wait for another.
+WAITING_ROWS_MAX = 100
+
 
 class Member:
     """A classifier of an ensemble, made fresh from a prototype of River's or scikit-learn's.
@@ -48,6 +51,7 @@ class Member:
         else:
             raise ModelError(f"the member is {prototype!r}; give a River or scikit-learn classifier")
         self._features: list[Any] = []
+        self._waiting: list[tuple[Instance, Hashable]] = []
         self._only: Hashable = None  # the label of rows that were all of one class, which most classifiers refuse
 
     def learn_many(self, xs: Sequence[Instance], ys: Sequence[Hashable]) -> None:
@@ -71,12 +75,24 @@ class Member:
         if not hasattr(self.model, "partial_fit"):
             raise ModelError(f"{type(self.model).__name__} cannot learn one row at a time: it has no partial_fit")
         self._features = self._features or list(x)
+        # scikit-learn wants all classes at its first call. So rows of the first class wait, up to a limit, for a
+        # second; and a class that comes later still makes the member begin anew.
         known = getattr(self.model, "classes_", None)
-        if known is not None and y not in list(known):  # scikit-learn wants all classes at the first call
+        if known is not None and y not in list(known):
             from sklearn.base import clone
 
-            self.model = clone(self.model)
-        self.model.partial_fit([self._row(x)], [y], classes=sorted({*labels, y}, key=str))
+            self.model, known = clone(self.model), None
+        if known is None:
+            self._waiting = [*self._waiting, (x, y)][-WAITING_ROWS_MAX:]
+            if len({label for _, label in self._waiting} | {*labels}) < 2:
+                self._only = y
+                return
+            self._only = None
+            rows, self._waiting = self._waiting, []
+        else:
+            rows = [(x, y)]
+        matrix, answers = [self._row(row) for row, _ in rows], [label for _, label in rows]
+        self.model.partial_fit(matrix, answers, classes=sorted({*labels, *answers}, key=str))
 
     def predict_one(self, x: Instance) -> Hashable:
         """The label of an instance; None where nothing was learned."""
@@ -162,7 +178,7 @@ class Scheme(base.Classifier):
     def predict_one(self, x: Any, **kwargs: Any) -> Any:
         """Predict the label of an instance; a tie is for True, as everywhere."""
         shares = self.predict_proba_one(x)
-        return max(shares, key=lambda label: (round(shares[label], 12), label is True)) if shares else None
+        return max(shares, key=lambda label: (round(shares[label], 12), label == 1)) if shares else None
 
 
 class ChunkScheme(Scheme):

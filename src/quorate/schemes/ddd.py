@@ -39,7 +39,7 @@ class _Bag:
 
     def predict(self, x: Instance) -> Hashable:
         votes = Counter(answer for member in self.members if (answer := member.predict_one(x)) is not None)
-        return max(votes, key=lambda label: (votes[label], label is True)) if votes else None
+        return max(votes, key=lambda label: (votes[label], label == 1)) if votes else None
 
     def score(self, x: Instance, y: Hashable) -> bool:
         right = self.predict(x) == y
@@ -67,7 +67,7 @@ class DDD(Scheme):
     new ones start, and the new low, the old low and the old high answer together, weighed by their accuracy since then.
     The old ones now learn with :math:`\lambda_l`, so that the high-diversity one, which was least committed to the old
     concept, can take to the new one. The time after a drift ends when the new low ensemble is the best of the three, or
-    the old high one is clearly so: then that takes over.
+    the old high one is so by more than their deviations: then that takes over.
 
     Parameters
     ----------

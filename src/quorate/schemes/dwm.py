@@ -79,7 +79,7 @@ class DWM(ExpertScheme):
         sums: dict[Hashable, float] = defaultdict(float)
         for answer, weight in zip(said, self._weights, strict=True):
             sums[answer] += weight
-        together = max(sums, key=lambda label: (sums[label], label is True))
+        together = max(sums, key=lambda label: (sums[label], label == 1))
         largest = max(self._weights)
         self._weights = [weight / largest for weight in self._weights]
         for place in reversed(range(len(self._weights))):

@@ -59,20 +59,24 @@ class EnsembleTracker(ChunkScheme):
     def _learn_chunk(self, xs: list[Instance], ys: list[Hashable]) -> None:
         chances = [1 / len(xs)] * len(xs)
         old = [(member, member.errors(xs, ys)) for member in self._members]
-        self._members, self._weights = [], []
-        while old and len(self._members) < self.n_kept:
+        members: list[Member] = []
+        weights: list[float] = []
+
+        def add(member: Member, wrong: list[bool]) -> None:
+            nonlocal chances
+            members.append(member)
+            weights.append(alpha_of(error_under(chances, wrong), len(wrong)))
+            chances = raised(chances, wrong, weights[-1])
+
+        while old and len(members) < self.n_kept:
             errors = [error_under(chances, wrong) for _, wrong in old]
             place = min(range(len(old)), key=errors.__getitem__)
             if errors[place] >= 0.5:
                 break
-            chances = self._add(*old.pop(place), chances)
-        self._removed += len(old)
-        while len(self._members) < self.n_members:
+            add(*old.pop(place))
+        while len(members) < self.n_members:
             drawn = self._rng.choices(range(len(xs)), chances, k=len(xs))
             newcomer = self._trained([xs[row] for row in drawn], [ys[row] for row in drawn])
-            chances = self._add(newcomer, newcomer.errors(xs, ys), chances)
-
-    def _add(self, member: Member, wrong: list[bool], chances: list[float]) -> list[float]:
-        self._members.append(member)
-        self._weights.append(alpha_of(error_under(chances, wrong), len(wrong)))
-        return raised(chances, wrong, self._weights[-1])
+            add(newcomer, newcomer.errors(xs, ys))
+        self._members, self._weights = members, weights
+        self._removed += len(old)

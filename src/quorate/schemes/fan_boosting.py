@@ -54,17 +54,18 @@ class FanBoosting(ChunkScheme):
 
     def _learn_chunk(self, xs: list[Instance], ys: list[Hashable]) -> None:
         chances = [1 / len(xs)] * len(xs)
-        self._weights = []
+        weights: list[float] = []
+
+        def weigh(member: Member) -> None:
+            nonlocal chances
+            wrong = member.errors(xs, ys)
+            weights.append(alpha_of(error_under(chances, wrong), len(xs)))
+            chances = raised(chances, wrong, weights[-1])
+
         for member in self._members:
-            chances = self._weigh(member, xs, ys, chances)
+            weigh(member)
         drawn = self._rng.choices(range(len(xs)), chances, k=len(xs))
         newcomer = self._trained([xs[row] for row in drawn], [ys[row] for row in drawn])
-        self._weigh(newcomer, xs, ys, chances)
-        self._members.append(newcomer)
-        if len(self._members) > self.n_members:
-            del self._members[0], self._weights[0]
-
-    def _weigh(self, member: Member, xs: list[Instance], ys: list[Hashable], chances: list[float]) -> list[float]:
-        wrong = member.errors(xs, ys)
-        self._weights.append(alpha_of(error_under(chances, wrong), len(xs)))
-        return raised(chances, wrong, self._weights[-1])
+        weigh(newcomer)
+        self._members = [*self._members, newcomer][-self.n_members :]
+        self._weights = weights[-self.n_members :]

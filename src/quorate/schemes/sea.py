@@ -58,6 +58,7 @@ class SEA(ChunkScheme):
         return self._replaced
 
     def _learn_chunk(self, xs: list[Instance], ys: list[Hashable]) -> None:
+        candidate = self._trained(xs, ys)  # first: what cannot be learned must change nothing
         if self._candidate is not None:
             if len(self._members) < self.n_members:
                 self._members.append(self._candidate)
@@ -68,7 +69,7 @@ class SEA(ChunkScheme):
                     self._members[worst] = self._candidate
                     self._replaced += 1
             self._weights = [1.0] * len(self._members)
-        self._candidate = self._trained(xs, ys)
+        self._candidate = candidate
         if not self._members:  # the first chunk: better one member than none
             self._members, self._weights = [self._candidate], [1.0]
             self._candidate = None
@@ -82,10 +83,11 @@ class SEA(ChunkScheme):
             ranked = sorted(shares.values(), reverse=True)
             first, second = ranked[0], ranked[1] if len(ranked) > 1 else 0.0
             right = shares.get(y, 0.0)
+            together = self.predict_one(x)
             for place, answer in enumerate(said):
                 if answer != y:
                     qualities[place] -= 1 - abs(right - shares.get(answer, 0.0))
-                elif self.predict_one(x) == y:
+                elif together == y:
                     qualities[place] += 1 - abs(first - second)
                 else:
                     qualities[place] += 1 - abs(first - right)
