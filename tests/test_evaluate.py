@@ -77,6 +77,7 @@ def test_rolling_and_fading_by_their_definitions(wrong: list[bool], window: int,
         weights = factor ** np.arange(end - 1, -1, -1.0)
         faded.append(float((weights * values[:end]).sum() / weights.sum()))
     assert fading_mean(values, factor) == pytest.approx(faded)
+    assert fading_mean(values, factor, step=7) == pytest.approx(faded[::7])
 
 
 def test_the_interval_is_students() -> None:

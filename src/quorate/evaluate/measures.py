@@ -101,13 +101,15 @@ def rolling_mean(values: NDArray[Any], window: int, step: int = 1) -> NDArray[np
     return np.asarray((total[last] - before) / np.minimum(last + 1, window))
 
 
-def fading_mean(values: NDArray[Any], factor: float = FADING) -> NDArray[np.float64]:
+def fading_mean(values: NDArray[Any], factor: float = FADING, step: int = 1) -> NDArray[np.float64]:
     """The mean of all values so far, each weighing `factor` times as much as the next; of mistakes, the fading error.
+
+    It is given at every `step`-th place.
 
     >>> fading_mean(np.array([True, False, False]), factor=0.5).round(3).tolist()
     [1.0, 0.333, 0.143]
     """
-    faded = np.empty(len(values))
+    faded = np.empty(len(range(0, len(values), step)))
     # In blocks so short that the powers of the factor stay far from a float's limits.
     size = 1024 if factor == 1 else max(1, min(1024, int(-20 / math.log(factor))))
     total = count = 0.0
@@ -116,7 +118,8 @@ def fading_mean(values: NDArray[Any], factor: float = FADING) -> NDArray[np.floa
         powers = factor ** np.arange(1.0, len(block) + 1)
         totals = powers * (total + np.cumsum(block / powers))
         counts = powers * (count + np.cumsum(1 / powers))
-        faded[first : first + size] = totals / counts
+        places = np.arange(-(-first // step) * step, first + len(block), step)
+        faded[places // step] = totals[places - first] / counts[places - first]
         total, count = totals[-1], counts[-1]
     return faded
 

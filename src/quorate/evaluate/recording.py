@@ -23,7 +23,7 @@ __all__ = ["Recording", "arriving", "decide"]
 #: How many slots of votes a learner is given at once.
 LEARNER_SLOTS = 256
 #: How many slots are looked at at once where a whole stream would be too much.
-BLOCK_SLOTS = 1 << 20
+BLOCK_SLOTS = 1 << 17
 
 
 class Recording(msgspec.Struct, frozen=True):

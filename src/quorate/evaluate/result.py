@@ -107,7 +107,7 @@ class Comparison(msgspec.Struct, frozen=True):
         for name, issued in self.decisions[0].items():
             wrong = issued != labels
             curves["windowed_error"][name] = rolling_mean(wrong, window, step).round(6).tolist()
-            curves["fading_error"][name] = fading_mean(wrong, FADING)[::step].round(6).tolist()
+            curves["fading_error"][name] = fading_mean(wrong, FADING, step).round(6).tolist()
         return curves
 
     def save_json(self, path: str | Path) -> None:
