@@ -28,8 +28,7 @@ def show(*, as_json: bool) -> None:
         return
     table = Table("", "", "source", *MEANINGS)
     for entry in listed:
-        marks = ["X" if said and can else "+" if can else "" for said, can in zip(entry.paper, entry.ours, strict=True)]
-        table.add_row(entry.name, entry.kind, entry.source, *marks)
+        table.add_row(entry.name, entry.kind, entry.source, *entry.cells)
     console = Output()
     console.print(table)
     console.print("X the paper's mark; + only ours", highlight=False)

@@ -53,6 +53,12 @@ class Entry(NamedTuple):
     paper: Marks
     ours: Marks
 
+    @property
+    def cells(self) -> list[str]:
+        """The marks as a table shows them: X the paper's, + only ours."""
+        pairs = zip(self.paper, self.ours, strict=True)
+        return ["X" if said and can else "+" if can else "" for said, can in pairs]
+
 
 _MULTIPLICATIVE = "DYN ONL COM IND"
 _CHUNKS = "DYN ONL IND"
@@ -98,9 +104,7 @@ def markdown() -> str:
     """The table as Markdown: an X where the paper and we agree, + where only ours can."""
     names = list(MEANINGS)
     lines = ["| name | kind | source | " + " | ".join(names) + " |", "| --- " * (3 + len(names)) + "|"]
-    for entry in entries():
-        cells = ["X" if said and can else "+" if can else "" for said, can in zip(entry.paper, entry.ours, strict=True)]
-        lines.append(f"| `{entry.name}` | {entry.kind} | {entry.source} | " + " | ".join(cells) + " |")
+    lines += [f"| `{each.name}` | {each.kind} | {each.source} | " + " | ".join(each.cells) + " |" for each in entries()]
     return "\n".join(lines) + "\n"
 
 
