@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -18,13 +17,7 @@ from quorate import ExtendedPWM, __version__
 from quorate.cli.demo import SITES, run
 from quorate.evaluate import decide
 from quorate.streams import data_folder
-
-
-def quorate(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [str(Path(sys.executable).parent / "quorate"), *arguments]
-    # A wide terminal, no colours: the words are tested, not their wrapping.
-    env = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb", **environment}
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=240, env=env, check=False)
+from tests.commands import quorate
 
 
 def test_version(tmp_path: Path) -> None:
@@ -32,7 +25,7 @@ def test_version(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout.strip()) == (0, f"quorate {__version__}")
 
 
-@pytest.mark.parametrize("command", [[], ["demo"], ["compare"], ["schemes"], ["doctor"]])
+@pytest.mark.parametrize("command", [[], ["demo"], ["compare"], ["bounds"], ["schemes"], ["doctor"]])
 def test_help_has_examples_and_exit_codes(command: list[str], tmp_path: Path) -> None:
     done = quorate(*command, "--help", cwd=tmp_path)
     assert done.returncode == 0

@@ -35,6 +35,7 @@ from quorate.rules import (
 )
 
 if TYPE_CHECKING:
+    from quorate.bounds import Certificate, Monitor, best_static_rule, certify
     from quorate.ensemble import Cascade, Ensemble
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "AverageMajority",
     "BlumMajority",
     "Cascade",
+    "Certificate",
     "Counters",
     "Decision",
     "Ensemble",
@@ -56,6 +58,7 @@ __all__ = [
     "LocalError",
     "MajorityClass",
     "MissingExtraError",
+    "Monitor",
     "PreviousLabel",
     "QuorateError",
     "RemoteError",
@@ -65,11 +68,16 @@ __all__ = [
     "WeightedMajority",
     "Winnow2",
     "__version__",
+    "best_static_rule",
+    "certify",
     "decode",
     "encode",
 ]
 
-_LAZY = {"Cascade": "quorate.ensemble", "Ensemble": "quorate.ensemble"}
+_LAZY = {
+    **dict.fromkeys(("Cascade", "Ensemble"), "quorate.ensemble"),
+    **dict.fromkeys(("Certificate", "Monitor", "best_static_rule", "certify"), "quorate.bounds"),
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,8 @@
     │   ├── MembersError             member names that are missing, repeated or malformed
     │   ├── ModelError               a model that cannot vote or learn as asked
     │   ├── SourceError              a file that cannot be read as a stream, with the line where it is at fault
-    │   └── SnapshotError            a snapshot of another version, damaged or incomplete
+    │   ├── SnapshotError            a snapshot of another version, damaged or incomplete
+    │   └── CertificateError         a certificate that does not follow, or is about other data
     ├── RemoteError (ValueError)     a message from elsewhere is at fault: its sender must mend it
     │   ├── MessageError             not decodable, or its fields cannot be true
     │   └── StrangerError            it names a learner that is not a member
@@ -23,6 +24,7 @@ A ``RemoteError`` is never a reason for the receiver to stop: whoever raised it 
 from __future__ import annotations
 
 __all__ = [
+    "CertificateError",
     "CheckFailedError",
     "LabelError",
     "LocalError",
@@ -74,6 +76,10 @@ class SourceError(LocalError):
 
 class SnapshotError(LocalError):
     """A snapshot is of another version, incomplete or damaged."""
+
+
+class CertificateError(LocalError):
+    """A certificate does not follow from what it holds, or is about other votes and labels."""
 
 
 class RemoteError(QuorateError, ValueError):

@@ -140,6 +140,42 @@ def compare_command(
     )
 
 
+@app.command(
+    epilog="Examples: [bold]quorate bounds compare.parquet[/bold]; "
+    "[bold]quorate bounds votes.csv --label truth --certificate proof.json[/bold]; "
+    "[bold]quorate bounds votes.csv --label truth --verify proof.json[/bold]"
+)
+def bounds(
+    file: Annotated[
+        Path, typer.Argument(help="The Parquet of compare, a table with a column of votes a learner, or .npz.")
+    ],
+    label: Annotated[str, typer.Option(help="The column of the label.")] = "label",
+    label_prob: Annotated[
+        float | None, typer.Option(min=0, max=1, help="How likely a label comes at least, whatever happened before.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="For what rests on that: with which probability it holds.")] = 0.95,
+    time_limit: Annotated[float, typer.Option(min=0.01, help="Seconds for the best static rule.")] = 60.0,
+    certificate: Annotated[Path | None, typer.Option(help="The file to write the certificates to, as JSON.")] = None,
+    verify: Annotated[Path | None, typer.Option(help="Only check certificates of this file against FILE.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show how wrong PWM can have been on recorded votes: the paper's bounds, certificates that hold, and P^O."""
+    from quorate.cli import bounds as command
+
+    if verify is not None:
+        command.verify(file, label, verify)
+        return
+    command.show(
+        file,
+        label,
+        probability=label_prob,
+        confidence=confidence,
+        time_limit_s=time_limit,
+        out=certificate,
+        as_json=as_json,
+    )
+
+
 @app.command(epilog="Examples: [bold]quorate schemes[/bold]; [bold]quorate schemes --json[/bold]")
 def schemes(as_json: Json = False) -> None:
     """List every rule and scheme, its source, and the paper's six marks."""

@@ -4,6 +4,7 @@ from quorate.evaluate.compare import compare, compare_votes
 from quorate.evaluate.local_models import LocalModel, model_from_text, train
 from quorate.evaluate.measures import Measures, fading_mean, interval, measure, rolling_mean
 from quorate.evaluate.prequential import prequential
+from quorate.evaluate.recorded import Recorded, read_recording
 from quorate.evaluate.recording import Recording, arriving, decide
 from quorate.evaluate.result import Comparison, Row, versions
 
@@ -11,6 +12,7 @@ __all__ = [
     "Comparison",
     "LocalModel",
     "Measures",
+    "Recorded",
     "Recording",
     "Row",
     "arriving",
@@ -22,6 +24,7 @@ __all__ = [
     "measure",
     "model_from_text",
     "prequential",
+    "read_recording",
     "rolling_mean",
     "train",
     "versions",

@@ -1,7 +1,8 @@
 """The sans-IO learner: events in, events out."""
 
 from quorate.learner.counters import Counters
+from quorate.learner.fold import Watcher
 from quorate.learner.learner import Learner, checked_slot
 from quorate.learner.life import LIFE, Input, State
 
-__all__ = ["LIFE", "Counters", "Input", "Learner", "State", "checked_slot"]
+__all__ = ["LIFE", "Counters", "Input", "Learner", "State", "Watcher", "checked_slot"]

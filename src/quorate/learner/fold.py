@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from quorate.events import Decision, Join, Leave
 from quorate.learner.counters import Counters
@@ -11,7 +11,22 @@ from quorate.learner.membership import Membership
 from quorate.learner.slots import CLOSED, DECIDED_PLUS, LABEL_BITS, SYNCHRONOUS, Slots
 from quorate.rules import Rule
 
-__all__ = ["Fold"]
+__all__ = ["Fold", "Watcher"]
+
+
+class Watcher(Protocol):
+    """Who is told what a learner does, right after it did it."""
+
+    def on_decision(self, stale: bool) -> None:
+        """A slot was closed; stale where the rule, as it is now, would not have decided so."""
+
+    def on_label(
+        self, votes: tuple[int, ...], label: int, synchronous: bool, decision: int, changed: bool, waiting: int
+    ) -> None:
+        """A label was learned: what was voted and decided, whether weights changed, how many slots were waiting."""
+
+    def on_change(self, change: Join | Leave, place: int) -> None:
+        """The learner at this place joined, or left it."""
 
 
 class Fold:
@@ -45,6 +60,7 @@ class Fold:
         self.n_closed = 0  # of the slots kept, how many are closed
         self.last_closed = -1
         self.counters = Counters()
+        self.watchers: list[Watcher] = []
 
     def state(self, slot: int) -> State:
         """Where a slot is in its life."""
@@ -69,6 +85,7 @@ class Fold:
             self.counters.duplicate_changes += 1
             return False
         if isinstance(change, Join):
+            place = len(self.membership.members)
             self.rule.join()
             self.slots.add_member()
         else:
@@ -76,6 +93,8 @@ class Fold:
             self.rule.leave(place)
             self.slots.remove_member(place)
         self.membership.apply(change)
+        for watcher in self.watchers:
+            watcher.on_change(change, place)
         return True
 
     def step(self, slot: int, happening: Input, value: Any) -> bool:
@@ -134,8 +153,9 @@ class Fold:
         slots = self.slots
         votes = self.membership.as_of_now(decision)
         synchronous = 0 not in decision.votes
-        if label := slots.label(at):
-            self._update(votes, label, synchronous, decision.value)  # first: a rule that raises leaves the slot open
+        stale = bool(self.watchers) and (synchronous != (0 not in votes) or self.rule.predict(votes) != decision.value)
+        if label := slots.label(at):  # first: a rule that raises leaves the slot open
+            self._update(votes, label, synchronous, decision.value, closing=True)
         self._pass_over_before(slot)
         at = slots.first + self.n_closed
         if votes != slots.votes(at):  # those of the decision hold, not what came while it was under way
@@ -144,6 +164,8 @@ class Fold:
         self.n_closed += 1
         self.last_closed = slot
         self.counters.decisions += 1
+        for watcher in self.watchers:
+            watcher.on_decision(stale)
         if self.n_closed > self.horizon + 1:
             self.step(slots.numbers[slots.first], Input.HORIZON, None)
         return True
@@ -159,14 +181,20 @@ class Fold:
         self.slots.set_label(at, label)
         return True
 
-    def _update(self, votes: tuple[int, ...], label: int, synchronous: bool, decision: int) -> None:
+    def _update(
+        self, votes: tuple[int, ...], label: int, synchronous: bool, decision: int, closing: bool = False
+    ) -> None:
         if synchronous == (0 not in votes):
             changed = self.rule.update(votes, label)
         else:
             changed = self.rule.update(votes, label, synchronous=synchronous)
-        self.counters.labels += 1
-        self.counters.updates += changed
-        self.counters.mistakes += label != decision
+        counters = self.counters
+        waiting = counters.decisions - counters.labels - counters.expired_slots + closing
+        counters.labels += 1
+        counters.updates += changed
+        counters.mistakes += label != decision
+        for watcher in self.watchers:
+            watcher.on_label(votes, label, synchronous, decision, changed, waiting)
 
     def _expire(self, slot: int, at: int, _: None) -> bool:
         self.counters.expired_slots += 1

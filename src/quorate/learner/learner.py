@@ -10,7 +10,7 @@ from typing import Any, Self
 from quorate.errors import LocalError, MembersError, MessageError, SlotError
 from quorate.events import SLOT_MAX, Decision, Event, Join, Label, Leave, Vote, Votes, fault_of
 from quorate.learner.counters import Counters
-from quorate.learner.fold import Fold
+from quorate.learner.fold import Fold, Watcher
 from quorate.learner.life import Input, State
 from quorate.learner.membership import Membership, checked_name
 from quorate.learner.slots import LABEL_BITS
@@ -222,6 +222,17 @@ class Learner:
         decision = self.decide(slot)
         self._fold.step(decision.slot, Input.CLOSE, decision)
         return decision
+
+    def watch(self, watcher: Watcher) -> None:
+        """Let a watcher be told of every decision, label and change of membership from now on.
+
+        It is not part of a snapshot, and must not give the learner anything to do.
+        """
+        self._fold.watchers.append(watcher)
+
+    def unwatch(self, watcher: Watcher) -> None:
+        """Tell a watcher no more."""
+        self._fold.watchers.remove(watcher)
 
     def snapshot(self) -> dict[str, Any]:
         """Give the whole state, the rule's included, as a JSON-able dict.

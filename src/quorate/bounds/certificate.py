@@ -1,0 +1,210 @@
+"""A certificate: a number of mistakes that was not exceeded, and all that is needed to check why."""
+
+from __future__ import annotations
+
+import json
+from operator import mul
+from typing import Any
+
+import msgspec
+
+from quorate.bounds.missing import chance_of_so_few, failure_chance
+from quorate.errors import CertificateError
+
+__all__ = ["Certificate", "Part"]
+
+
+class Part(msgspec.Struct, frozen=True):
+    """The slots that share one weight vector, and why it cannot have been updated more often.
+
+    Parameters
+    ----------
+    slots
+        ``all``, ``synchronous`` (nobody abstained) or ``asynchronous``.
+    argument
+        What the comparison vector is.
+    vector, scale
+        The comparison vector is `vector` / `scale`, bias first.
+    radius_squared
+        The largest squared length of a vote vector, the bias included.
+    hinge
+        The hinge losses of the comparison vector, times `scale`.
+    updates_max
+        The most updates there can have been.
+    waiting_max
+        The most slots, of those whose label came, that were waiting for it at once, the one it came for included.
+    patterns, counts
+        Votes times label, bias first, and in how many slots that was so.
+    uncounted, sums
+        Slots that are in no pattern, and the sums of their columns.
+    start, start_squared
+        The weights at the beginning, bias first, and their squared length with those of learners that left since.
+    """
+
+    slots: str
+    argument: str
+    vector: list[int]
+    scale: int
+    radius_squared: int
+    hinge: int
+    updates_max: int
+    waiting_max: int
+    patterns: list[list[int]]
+    counts: list[int]
+    uncounted: int
+    sums: list[int]
+    start: list[int]
+    start_squared: int
+
+    def verify(self) -> None:
+        """Derive the number anew, one pattern at a time; raise `CertificateError` where it does not follow."""
+        hinge = self.uncounted * max(self.scale, sum(map(abs, self.vector))) - sum(map(mul, self.vector, self.sums))
+        if self.uncounted < 0 or any(abs(total) > self.uncounted for total in self.sums):
+            raise CertificateError(f"{self.uncounted} uncounted slots cannot have the sums {self.sums}")
+        for pattern, count in zip(self.patterns, self.counts, strict=True):
+            if len(pattern) != len(self.vector) or not {*pattern} <= {-1, 0, 1} or count < 0:
+                raise CertificateError(f"the pattern {pattern} counted {count} times cannot be")
+            if sum(map(abs, pattern)) > self.radius_squared:
+                raise CertificateError(f"the pattern {pattern} is longer than the radius {self.radius_squared} squared")
+            hinge += count * max(0, self.scale - sum(map(mul, self.vector, pattern)))
+        if hinge != self.hinge or self.scale < 1:
+            raise CertificateError(f"the hinge losses are {hinge}/{self.scale}, not {self.hinge}/{self.scale}")
+        if len(self.start) != len(self.vector) or sum(map(mul, self.start, self.start)) > self.start_squared:
+            raise CertificateError(f"the weights {self.start} to start with do not fit to {self.start_squared}")
+        one_more = self.updates_max + 1
+        gained = self.scale * one_more - hinge + sum(map(mul, self.vector, self.start))
+        length = sum(map(mul, self.vector, self.vector))
+        most = length * (self.start_squared + self.radius_squared * one_more)
+        # Past the larger root the difference only grows: it must be past it, and not merely before the smaller one.
+        growing = 2 * self.scale * gained >= length * self.radius_squared
+        if self.updates_max < 0 or gained <= 0 or gained * gained <= most or not growing:
+            raise CertificateError(f"{one_more} updates are not ruled out by the vector {self.vector}/{self.scale}")
+        if self.waiting_max < 1:
+            raise CertificateError(f"waiting_max is {self.waiting_max}; a slot waits at least for its own label")
+
+
+class Certificate(msgspec.Struct, frozen=True):
+    """At most so many mistakes, for any votes, labels and delays there could have been.
+
+    Parameters
+    ----------
+    mistakes_max
+        The most decisions, of all slots, that can have been wrong as they were issued.
+    heard_mistakes_max
+        The same of the slots whose labels came.
+    updates_max
+        The most updates of the weights there can have been.
+    argument
+        What gave it, in words.
+    confidence
+        1 where it holds for certain; less where it rests on how likely a label comes.
+    n_slots, n_learners
+        What it is about.
+    rule
+        ``PWM`` or ``ExtendedPWM``.
+    n_late, n_never
+        Slots whose label had not come by the end, but will; and will not.
+    n_before
+        Decisions from before the certificate's beginning whose labels came after it.
+    n_stale
+        Decisions that were made before an update or a change of membership and recorded after it.
+    n_departures
+        Learners that left meanwhile.
+    observation_probability, asked_confidence
+        How likely a label comes at least, where that is known; and the confidence that was asked for.
+    parts
+        The arguments, one a weight vector.
+    """
+
+    mistakes_max: int
+    heard_mistakes_max: int
+    updates_max: int
+    argument: str
+    confidence: float
+    n_slots: int
+    n_learners: int
+    rule: str
+    n_late: int
+    n_never: int
+    n_before: int
+    n_stale: int
+    n_departures: int
+    observation_probability: float | None
+    asked_confidence: float
+    parts: list[Part]
+
+    @property
+    def error_max(self) -> float:
+        """The same as a part of the slots."""
+        return self.mistakes_max / self.n_slots if self.n_slots else 0.0
+
+    def verify(self, votes: Any = None, labels: Any = None, arrivals: Any = None) -> None:
+        """Check that the number follows; with the data, also that the certificate is about these.
+
+        What it was derived with is not used: every sum is made anew, in Python's integers.
+
+        Raises
+        ------
+        CertificateError
+            It does not follow, or the data are others.
+        """
+        for part in self.parts:
+            part.verify()
+        updates = sum(part.updates_max for part in self.parts)
+        changes = [part.updates_max + self.n_departures for part in self.parts]
+        heard_slots = sum(sum(part.counts) + part.uncounted for part in self.parts)
+        if heard_slots + self.n_late + self.n_never != self.n_slots + self.n_before:
+            raise CertificateError(f"the parts are about {heard_slots} slots of {self.n_slots}, and others are missing")
+        waits = sum(part.waiting_max * count for part, count in zip(self.parts, changes, strict=True))
+        heard = min(heard_slots, waits + self.n_before + self.n_stale)
+        known = heard + self.n_late
+        all_max = min(known + self.n_never, self.n_slots + self.n_before)
+        confidence = 1.0
+        if self.confidence < 1.0:
+            confidence = self.asked_confidence
+            allowed = failure_chance(known, confidence)
+            if chance_of_so_few(known, self.mistakes_max + 1, self.observation_probability or 0.0) > allowed:
+                raise CertificateError(f"{self.mistakes_max + 1} mistakes are not unlikely enough")
+            all_max = min(all_max, self.mistakes_max)
+        given = (self.updates_max, self.heard_mistakes_max, self.mistakes_max, self.confidence)
+        if given != (updates, heard, all_max, confidence):
+            raise CertificateError(f"it follows {(updates, heard, all_max, confidence)}, but {given} is claimed")
+        if votes is not None:
+            self._compare(votes, labels, arrivals)
+
+    def _compare(self, votes: Any, labels: Any, arrivals: Any) -> None:
+        from quorate.bounds.certify import parts_of
+
+        bias = any(pattern[0] for part in self.parts for pattern in part.patterns)
+        slots = parts_of(votes, labels, arrivals, self.rule, bias)
+        for part, (name, patterns, waiting_max, radius_squared) in zip(self.parts, slots.parts, strict=True):
+            same = (
+                name == part.slots
+                and waiting_max <= part.waiting_max
+                and radius_squared <= part.radius_squared
+                and patterns.rows.tolist() == part.patterns
+                and patterns.counts.tolist() == part.counts
+            )
+            if not same:
+                raise CertificateError(f"the {name} slots of these votes and labels are not those it is about")
+        if (slots.n_late, slots.n_never) != (self.n_late, self.n_never):
+            raise CertificateError("other labels are late or missing than those it is about")
+
+    def document(self) -> dict[str, Any]:
+        """Everything, as a JSON-able dict; `from_document` reads it."""
+        built: dict[str, Any] = msgspec.to_builtins(self)
+        return {**built, "schema": 1}
+
+    @classmethod
+    def from_document(cls, document: Any) -> Certificate:
+        """Read a certificate, to verify it."""
+        try:
+            if document.get("schema") != 1:
+                raise CertificateError(f"a certificate of schema {document.get('schema')!r}; this version reads 1")
+            return msgspec.convert(document, cls)
+        except (AttributeError, msgspec.ValidationError) as error:
+            raise CertificateError(f"this is no certificate: {error}") from None
+
+    def to_json(self) -> str:
+        """The document as text."""
+        return json.dumps(self.document())

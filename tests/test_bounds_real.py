@@ -1,0 +1,125 @@
+"""Guarantees on the test blocks of the paper's real data sets, and the command that shows them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from quorate import PWM, best_static_rule, certify
+from quorate.paper import real_votes
+from quorate.streams import NEVER
+from tests.commands import quorate
+
+#: The best static rule's error, in percent, as the reading notes have it.
+STATIC = {"R1": 0.67, "R2": 27.70, "R3": 17.13, "R4": 19.68}
+
+
+@pytest.mark.parametrize("name", STATIC)
+def test_the_gap_closes_on_the_test_block(name: str) -> None:
+    votes, labels, _, _ = real_votes(name)
+    found = best_static_rule(votes, labels, time_limit_s=300)
+    assert found.is_exact
+    assert 100 * found.error == pytest.approx(STATIC[name], abs=0.15)
+    weights = np.array(found.weights)
+    assert int((np.where(weights[0] + votes @ weights[1:] >= 0, 1, -1) != labels).sum()) == found.mistakes
+    certificate = certify(votes, labels, rule="PWM")
+    certificate.verify(votes, labels)
+    assert int((PWM(8).run(votes, labels) != labels).sum()) <= certificate.mistakes_max
+
+
+@pytest.fixture
+def votes(tmp_path: Path) -> Path:
+    generator = np.random.default_rng(0)
+    labels = generator.choice((-1, 1), 400)
+    cast = labels[:, None] * generator.choice((-1, 1), (400, 3), p=(0.2, 0.8))
+    rows = [f"{','.join(map(str, row))},{label}" for row, label in zip(cast.tolist(), labels.tolist(), strict=True)]
+    path = tmp_path / "votes.csv"
+    path.write_text("\n".join(["ann,bob,cy,truth", *rows]) + "\n")
+    return path
+
+
+def test_bounds_prints_writes_and_verifies(votes: Path, tmp_path: Path) -> None:
+    proof = tmp_path / "proof.json"
+    done = quorate("bounds", votes, "--label", "truth", "--certificate", proof, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for text in ("PWM, what it did", "certificate", "proven", "B1 (Lemma 1)", "B2 (Lemma 2)", "B (Theorem 1)"):
+        assert text in done.stdout
+    checked = quorate("bounds", votes, "--label", "truth", "--verify", proof, cwd=tmp_path)
+    assert checked.returncode == 0
+    assert "it follows" in checked.stdout
+    document = json.loads(proof.read_text())
+    document["PWM"]["mistakes_max"] -= 1
+    proof.write_text(json.dumps(document))
+    refused = quorate("bounds", votes, "--label", "truth", "--verify", proof, cwd=tmp_path)
+    assert (refused.returncode, refused.stderr.count("\n")) == (3, 1)
+    assert "is claimed" in refused.stderr
+
+
+def test_bounds_reads_what_compare_wrote(tmp_path: Path) -> None:
+    from quorate.streams import Gaussian
+
+    features, labels, _ = Gaussian(mu=0.8, n_learners=4, seed=1).arrays(1500)
+    rows = [
+        ",".join(map(str, [*row, label])) for row, label in zip(features[0, :, :, 0].tolist(), labels[0], strict=True)
+    ]
+    (tmp_path / "s.csv").write_text("\n".join(["a,b,c,d,y", *rows]))
+    imperfect = ["--delay", "3", "--label-prob", "0.7", "--observe-prob", "0.9", "--repeat", "2"]
+    done = quorate(
+        "compare", tmp_path / "s.csv", "--label", "y", "--learners", "4", *imperfect, "--out", tmp_path, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    done = quorate("bounds", tmp_path / "compare.parquet", "--label-prob", "0.7", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    compared = {row["name"]: row for row in json.loads((tmp_path / "compare.json").read_text())["rows"]}
+    for rule in ("PWM", "ExtendedPWM"):
+        assert document["mistakes"][rule] / document["slots"] == compared[rule]["repeats"][0]["error"]
+        assert document["mistakes"][rule] <= document["certificates"][rule][-1]["mistakes_max"]
+    names = [each["bound"] for each in document["paper"]]
+    assert [name.partition(",")[0] for name in names[3:]] == ["Theorem 4", "Theorem 6", "Theorem 10"]
+
+
+def arrays(path: Path, **given: Any) -> Path:
+    np.savez(path / "arrays.npz", **given)
+    return path / "arrays.npz"
+
+
+def test_bounds_of_arrays_and_of_too_many_learners(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    labels = generator.choice((-1, 1), 200)
+    labels[:20] = 0  # never came
+    cast = generator.choice((-1, 1), (200, 21))
+    done = quorate("bounds", arrays(tmp_path, votes=cast, labels=labels), "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert "at most 20 learners" in document["best_static_rule"]["not_computed"]
+    assert (document["labels"], document["slots"]) == (180, 200)
+    late = np.where(labels == 0, NEVER, np.arange(200) + 2)
+    done = quorate("bounds", arrays(tmp_path, votes=cast[:, :3], labels=labels, arrivals=late), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "late labels" in done.stdout
+
+
+def test_bounds_of_bad_files_is_one_line(votes: Path, tmp_path: Path) -> None:
+    (tmp_path / "names.csv").write_text("ann,label\nyes,1\nno,-1\n")
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "unlabelled.csv").write_text("ann,label\n1,\n-1,\n")
+    (tmp_path / "not.npz").write_text("no")
+    bad: list[tuple[list[Any], str]] = [
+        ([votes], "no column 'label' to take the label from; it has ann, bob, cy, truth"),
+        ([tmp_path / "names.csv"], "row 1 of column 'ann' is 'yes'; votes and labels are -1 and +1"),
+        ([tmp_path / "empty.csv"], "empty.csv"),
+        ([tmp_path / "unlabelled.csv"], "none of the 2 slots has a label"),
+        ([tmp_path / "not.npz"], "cannot be read"),
+        ([tmp_path / "nowhere.npz"], "is not a file"),
+        ([arrays(tmp_path, votes=np.ones((2, 2)))], "has no array 'labels'; it has votes"),
+        ([votes, "--label", "truth", "--verify", votes], "holds no certificates"),
+    ]
+    for arguments, text in bad:
+        done = quorate("bounds", *arguments, cwd=tmp_path)
+        assert (done.returncode, done.stderr.count("\n")) == (3, 1), (arguments, done.stderr)
+        assert text in done.stderr
