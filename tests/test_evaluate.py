@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ from quorate.evaluate import (
     prequential,
     rolling_mean,
 )
-from quorate.rules import RULES, AdaBoostWeights, PreviousLabel
+from quorate.rules import RULES, AdaBoostWeights, MajorityClass, PreviousLabel
 from quorate.schemes import DWM
 from quorate.streams import NEVER, EventDetection, Feedback, Gaussian, Uniform
 from tests.reference import Reference
@@ -593,3 +594,33 @@ def test_models_from_text() -> None:
     assert isinstance(model_from_text("sklearn.linear_model.LogisticRegression"), LogisticRegression)
     assert isinstance(model_from_text("river.naive_bayes:GaussianNB"), naive_bayes.GaussianNB)
     assert model_from_text("math:isnan")(0.0) is False
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.sampled_from(
+        [*RULES.values(), PreviousLabel, MajorityClass, partial(PWM, bias=False), partial(ExtendedPWM, bias=False)]
+    ),
+    st.integers(1, 5),
+    st.integers(0, 80),
+    st.sampled_from([0, 3, 40]),
+    st.floats(0, 1),
+    st.sampled_from([1.0, 0.7]),
+    st.integers(0, 2**32),
+)
+def test_a_run_with_late_labels_is_what_the_learner_does(
+    make: Any, n_learners: int, n_slots: int, late: int, label_prob: float, observe_prob: float, seed: int
+) -> None:
+    generator = np.random.default_rng(seed)
+    votes = generator.choice((-1, 1), (n_slots, n_learners)).astype(np.int8)
+    votes[generator.random(votes.shape) > observe_prob] = 0
+    labels = generator.choice((-1, 1), n_slots).astype(np.int8)
+    arrivals = np.arange(n_slots) + generator.integers(0, late + 1, n_slots)
+    arrivals[generator.random(n_slots) > label_prob] = NEVER
+    names = [f"l{place}" for place in range(n_learners)]
+    recording = Recording(names, votes, labels, arrivals)
+    learned, run = make(n_learners), make(n_learners)
+    by_learner = decide(recording, learned, watch=lambda slot, learner: None)
+    assert run.run(votes, labels, arrivals).tolist() == by_learner.tolist()
+    assert run.snapshot() == learned.snapshot()
+    assert decide(recording, make(n_learners)).tolist() == by_learner.tolist()

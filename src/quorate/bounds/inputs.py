@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quorate.errors import LabelError, LocalError, VotesError
-from quorate.rules.inputs import as_labels, as_matrix
+from quorate.errors import LabelError, VotesError
+from quorate.rules.inputs import as_arrivals, as_labels, as_matrix
 from quorate.streams import NEVER
 
 if TYPE_CHECKING:
@@ -47,12 +47,5 @@ def checked(votes: ArrayLike, labels: ArrayLike, *, unknown: bool = False) -> tu
 
 def checked_arrivals(arrivals: ArrayLike | None, labels: NDArray[np.int8]) -> NDArray[np.int64]:
     """When each label came; NEVER where it did not. Default: at once."""
-    slots = np.arange(len(labels))
-    came = slots if arrivals is None else np.asarray(arrivals)
-    if came.shape != labels.shape or came.dtype.kind not in "iu":
-        raise LocalError(f"arrivals has shape {came.shape} and type {came.dtype}; give one whole number a slot")
-    came = np.where(labels == 0, NEVER, came).astype(np.int64)
-    early = np.flatnonzero((came != NEVER) & (came < slots))
-    if len(early):
-        raise LocalError(f"arrivals[{early[0]}] is {came[early[0]]}; a label comes at the end of its slot or later")
-    return came
+    came = np.arange(len(labels)) if arrivals is None else as_arrivals(arrivals, len(labels))
+    return np.where((labels == 0) | (came < 0), NEVER, came)

@@ -57,7 +57,7 @@ def _cache() -> Finding:
     except ImportError as error:
         return Finding(what, "missing", str(error))
     PWM(1).run([[1]], [1])
-    stats = getattr(kernels._pwm, "stats", None)
+    stats = getattr(kernels.pwm, "stats", None)
     path = getattr(stats, "cache_path", None)
     if path is None:
         return Finding(what, "bad", "no writable place for Numba's cache: set NUMBA_CACHE_DIR to a folder that is")

@@ -12,7 +12,7 @@ import numpy as np
 from quorate.errors import LocalError
 from quorate.events import Label, Votes
 from quorate.learner import Learner
-from quorate.rules import Rule
+from quorate.rules import BaseRule, Rule
 from quorate.streams import NEVER
 
 if TYPE_CHECKING:
@@ -109,8 +109,13 @@ def decide(
     n_slots = len(recording.labels)
     if recording.votes.shape != (n_slots, len(recording.names)):
         raise LocalError(f"votes has shape {recording.votes.shape}; it must be ({n_slots}, {len(recording.names)})")
+    # Exactly what the learner gives, but compiled where the rule can.
     if watch is None and recording.is_perfect:
-        decided = rule.run(recording.votes, recording.labels)  # exactly what the learner gives, but compiled
+        decided = rule.run(recording.votes, recording.labels)
+        advance(n_slots)
+        return decided
+    if watch is None and horizon is None and isinstance(rule, BaseRule):
+        decided = rule.run(recording.votes, recording.labels, recording.arrivals)
         advance(n_slots)
         return decided
     came = recording.arrivals != NEVER

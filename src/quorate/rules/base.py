@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 import msgspec
 
 from quorate.errors import LocalError, SnapshotError
-from quorate.rules.inputs import as_count, as_label, as_labels, as_matrix, as_place, as_votes
+from quorate.rules.inputs import (
+    as_arrivals,
+    as_count,
+    as_label,
+    as_labels,
+    as_matrix,
+    as_place,
+    as_votes,
+    learning_order,
+)
 
 if TYPE_CHECKING:
     from typing import Self
@@ -133,7 +142,7 @@ class BaseRule(abc.ABC):
         checked = as_votes(votes, self._n_learners)
         return self._update(checked, as_label(label), 0 not in checked if synchronous is None else synchronous)
 
-    def run(self, votes: ArrayLike, labels: ArrayLike) -> NDArray[np.int8]:
+    def run(self, votes: ArrayLike, labels: ArrayLike, arrivals: ArrayLike | None = None) -> NDArray[np.int8]:
         """Predict, then update, row after row; give the predictions.
 
         Parameters
@@ -142,9 +151,14 @@ class BaseRule(abc.ABC):
             Any array-like of integers or booleans of shape (N, K): -1, 0, +1, or False and True for -1 and +1.
         labels
             N labels, -1 or +1 (or False and True).
+        arrivals
+            The row after which each label is learned; a negative number for never. Default: its own.
         """
         matrix = as_matrix(votes, self._n_learners)
-        return self._run(matrix, as_labels(labels, len(matrix)))
+        truth = as_labels(labels, len(matrix))
+        if arrivals is None:
+            return self._run(matrix, truth)
+        return self._run_late(matrix, truth, as_arrivals(arrivals, len(matrix)))
 
     def join(self) -> None:
         """Take in one more learner, after the others, with weight 0."""
@@ -191,6 +205,21 @@ class BaseRule(abc.ABC):
             slot_votes = tuple(row_votes)
             decisions[row] = self._predict(slot_votes)
             self._update(slot_votes, label, 0 not in slot_votes)
+        return decisions
+
+    def _run_late(
+        self, votes: NDArray[np.int8], labels: NDArray[np.int8], arrivals: NDArray[np.int64]
+    ) -> NDArray[np.int8]:
+        """Run over checked arrays whose labels come late; a rule with a compiled form overrides this loop."""
+        order, learned = learning_order(arrivals)
+        decisions = labels.copy()
+        done = 0
+        for slot, until in enumerate(learned):
+            decisions[slot] = self._predict(tuple(votes[slot].tolist()))
+            for late in order[done:until]:
+                late_votes = tuple(votes[late].tolist())
+                self._update(late_votes, int(labels[late]), 0 not in late_votes)
+            done = until
         return decisions
 
 

@@ -95,9 +95,24 @@ class ExtendedPWM(BaseRule):
         if not kernels.fits(weights, len(votes)):
             return super()._run(votes, labels)
         decisions, weights = kernels.run_pwm(votes, labels, weights, self.bias)
+        self._take(weights)
+        return decisions
+
+    def _run_late(
+        self, votes: NDArray[np.int8], labels: NDArray[np.int8], arrivals: NDArray[np.int64]
+    ) -> NDArray[np.int8]:
+        from quorate.rules import kernels
+
+        weights = [self.weights_synchronous, self.weights_asynchronous]
+        if not kernels.fits(weights, len(votes)):
+            return super()._run_late(votes, labels, arrivals)
+        decisions, weights = kernels.run_pwm_late(votes, labels, arrivals, weights, self.bias)
+        self._take(weights)
+        return decisions
+
+    def _take(self, weights: list[list[int]]) -> None:
         for half, learned in zip((self._synchronous, self._asynchronous), weights, strict=True):
             half._bias_weight, *half._weights = learned
-        return decisions
 
     def _join(self) -> None:
         self._synchronous.join()

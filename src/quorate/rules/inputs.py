@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["as_count", "as_label", "as_labels", "as_matrix", "as_place", "as_votes"]
+__all__ = ["as_arrivals", "as_count", "as_label", "as_labels", "as_matrix", "as_place", "as_votes", "learning_order"]
 
 _VOTE_VALUES = frozenset((-1, 0, 1))
 _ONLY_INTS = frozenset((int,))
@@ -141,6 +141,40 @@ def as_labels(labels: ArrayLike, n_slots: int) -> NDArray[np.int8]:
         place = int(np.flatnonzero(~np.isin(array, (-1, 1)))[0])
         raise LabelError(f"labels[{place}] is {_shown(array[place])}; a label is -1 or +1")
     return signed
+
+
+def as_arrivals(arrivals: ArrayLike, n_slots: int) -> NDArray[np.int64]:
+    """Check when labels come: at the end of which slot, or a negative number for never.
+
+    >>> as_arrivals([0, 0], 2)
+    Traceback (most recent call last):
+    ...
+    quorate.errors.LabelError: arrivals[1] is 0; a label comes at the end of its slot or later
+    """
+    import numpy as np
+
+    array = _as_array(arrivals, "arrivals", LabelError)
+    if array.shape != (n_slots,) or array.dtype.kind not in "iu":
+        raise LabelError(f"arrivals has shape {array.shape} and type {array.dtype}; give one whole number a slot")
+    early = np.flatnonzero((array >= 0) & (array < np.arange(n_slots)))
+    if len(early):
+        raise LabelError(f"arrivals[{early[0]}] is {array[early[0]]}; a label comes at the end of its slot or later")
+    return array.astype(np.int64, copy=False)
+
+
+def learning_order(arrivals: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The slots in the order in which their labels are learned, and how many are by the end of each slot.
+
+    >>> import numpy as np
+    >>> order, learned = learning_order(np.array([2, 1, -1, 9]))
+    >>> order.tolist(), learned.tolist()
+    ([1, 0], [0, 1, 2, 2])
+    """
+    import numpy as np
+
+    came = np.flatnonzero((arrivals >= 0) & (arrivals < len(arrivals)))
+    order = came[np.argsort(arrivals[came], kind="stable")]
+    return order, np.searchsorted(arrivals[order], np.arange(len(arrivals)), side="right")
 
 
 def _as_array(values: ArrayLike, name: str, error: type[LocalError]) -> NDArray[Any]:

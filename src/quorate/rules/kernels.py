@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from quorate._extras import load
+from quorate.rules.inputs import learning_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["compiled", "fits", "run_pwm"]
+__all__ = ["compiled", "fits", "pwm", "pwm_late", "run_pwm", "run_pwm_late"]
 
 numba = load("numba", "A rule's compiled run")
 
@@ -69,33 +70,102 @@ def run_pwm(
     narrow = _largest_sum(weights, len(votes)) < 2**31
     vectors = np.array(weights, dtype=np.int32 if narrow else np.int64)
     decisions = np.empty(len(votes), dtype=np.int8)
-    _pwm(votes, labels, vectors, vectors.dtype.type(bias), decisions)
+    pwm(votes, labels, vectors, vectors.dtype.type(bias), decisions)
+    return decisions, vectors.tolist()
+
+
+def run_pwm_late(
+    votes: NDArray[np.int8],
+    labels: NDArray[np.int8],
+    arrivals: NDArray[Any],
+    weights: list[list[int]],
+    bias: bool,
+) -> tuple[NDArray[np.int8], list[list[int]]]:
+    """Run PWM over a matrix of checked votes whose labels come when they come.
+
+    Parameters
+    ----------
+    votes, labels, weights, bias
+        As for `run_pwm`.
+    arrivals
+        The slot at whose end each label is learned, in the order of the slots where several are; negative or past the
+        last slot where it never is.
+
+    Examples
+    --------
+    >>> two = np.array([[1], [1]], np.int8)
+    >>> run_pwm_late(two, np.array([-1, -1], np.int8), np.array([1, 1]), [[0, 0]], True)[0].tolist()
+    [1, 1]
+    """
+    narrow = _largest_sum(weights, len(votes)) < 2**31
+    vectors = np.array(weights, dtype=np.int32 if narrow else np.int64)
+    decisions = np.empty(len(votes), dtype=np.int8)
+    order, learned = learning_order(arrivals)
+    pwm_late(votes, labels, order, learned, vectors, vectors.dtype.type(bias), decisions)
     return decisions, vectors.tolist()
 
 
 @compiled
-def _pwm(
+def _which(votes: NDArray[np.int8], slot: int, two: bool) -> int:
+    """The weight vector of a slot: the second of two where somebody abstains."""
+    if two:
+        for place in range(votes.shape[1]):
+            if votes[slot, place] == 0:
+                return 1
+    return 0
+
+
+@compiled
+def _decision(votes: NDArray[np.int8], slot: int, vectors: NDArray[Any], which: int) -> int:
+    margin = vectors[which, 0]
+    for place in range(votes.shape[1]):
+        margin += vectors[which, place + 1] * votes[slot, place]
+    return 1 if margin >= 0 else -1
+
+
+@compiled
+def _correct(votes: NDArray[np.int8], slot: int, label: int, vectors: NDArray[Any], which: int, bias: Any) -> None:
+    vectors[which, 0] += bias * label
+    for place in range(votes.shape[1]):
+        vectors[which, place + 1] += label * votes[slot, place]
+
+
+@compiled
+def pwm(
     votes: NDArray[np.int8],
     labels: NDArray[np.int8],
     vectors: NDArray[Any],
     bias: Any,
     decisions: NDArray[np.int8],
 ) -> None:
-    n_slots, n_learners = votes.shape
+    """Decide slot by slot, learning each label at once. Compiled."""
     two = len(vectors) == 2
-    for slot in range(n_slots):
-        which = 0
-        if two:
-            for place in range(n_learners):
-                if votes[slot, place] == 0:
-                    which = 1
-                    break
-        margin = vectors[which, 0]
-        for place in range(n_learners):
-            margin += vectors[which, place + 1] * votes[slot, place]
-        decision = 1 if margin >= 0 else -1
+    for slot in range(len(votes)):
+        which = _which(votes, slot, two)
+        decision = _decision(votes, slot, vectors, which)
         decisions[slot] = decision
         if decision != labels[slot]:
-            vectors[which, 0] += bias * labels[slot]
-            for place in range(n_learners):
-                vectors[which, place + 1] += labels[slot] * votes[slot, place]
+            _correct(votes, slot, labels[slot], vectors, which, bias)
+
+
+@compiled
+def pwm_late(
+    votes: NDArray[np.int8],
+    labels: NDArray[np.int8],
+    order: NDArray[np.int64],
+    learned: NDArray[np.int64],
+    vectors: NDArray[Any],
+    bias: Any,
+    decisions: NDArray[np.int8],
+) -> None:
+    """Decide slot by slot, learning labels in their order; what `learning_order` gives says when. Compiled."""
+    two = len(vectors) == 2
+    done = 0
+    for slot in range(len(votes)):
+        decisions[slot] = _decision(votes, slot, vectors, _which(votes, slot, two))
+        while done < learned[slot]:
+            late = order[done]
+            which = _which(votes, late, two)
+            if _decision(votes, late, vectors, which) != labels[late]:
+                _correct(votes, late, labels[late], vectors, which, bias)
+            done += 1

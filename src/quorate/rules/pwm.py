@@ -96,6 +96,17 @@ class PWM(BaseRule):
         self._bias_weight, *self._weights = weights
         return decisions
 
+    def _run_late(
+        self, votes: NDArray[np.int8], labels: NDArray[np.int8], arrivals: NDArray[np.int64]
+    ) -> NDArray[np.int8]:
+        from quorate.rules import kernels
+
+        if not kernels.fits([self.weights], len(votes)):
+            return super()._run_late(votes, labels, arrivals)
+        decisions, (weights,) = kernels.run_pwm_late(votes, labels, arrivals, [self.weights], self.bias)
+        self._bias_weight, *self._weights = weights
+        return decisions
+
     def _join(self) -> None:
         self._weights.append(0)
 
