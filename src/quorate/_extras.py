@@ -13,6 +13,8 @@ EXTRA_OF = {
     "river": "river",
     "sklearn": "sklearn",
     "scipy": "sklearn",
+    "joblib": "sklearn",
+    "threadpoolctl": "sklearn",
     "matplotlib": "plot",
     "pyarrow": "files",
     "typer": "cli",

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from quorate.errors import LocalError
 from quorate.streams.synthetic import Drawn, SyntheticStream
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["RotatingHyperplane"]
 
@@ -72,10 +75,14 @@ class RotatingHyperplane(SyntheticStream):
         return self.drift if self.drift_is == "standard deviation" else math.sqrt(self.drift)
 
     def _simulate(self, simulation: int) -> Callable[[int], Drawn]:
+        draw_whole = self._with_normals(simulation)
+        return lambda n_slots: draw_whole(n_slots)[0]
+
+    def _with_normals(self, simulation: int) -> Callable[[int], tuple[Drawn, NDArray[np.float64]]]:
         of_features, of_moves = self._generators(simulation, parts=2)
         normal = of_moves.normal(0.0, 1.0, self.n_relevant * self.n_features)
 
-        def draw(n_slots: int) -> Drawn:
+        def draw(n_slots: int) -> tuple[Drawn, NDArray[np.float64]]:
             nonlocal normal
             features = of_features.uniform(-1, 1, (n_slots, self.n_learners, self.n_features))
             moves = (
@@ -87,6 +94,20 @@ class RotatingHyperplane(SyntheticStream):
             normal = normals[-1]
             seen = features[:, : self.n_relevant].reshape(n_slots, -1)
             labels = np.where((seen * normals[:-1]).sum(axis=1) >= 0, np.int8(1), np.int8(-1))
-            return Drawn(features, labels)
+            return Drawn(features, labels), normals[:-1]
 
         return draw
+
+    def perfect_votes(self, simulation: int, n_slots: int) -> NDArray[np.int8]:
+        """What learners vote that know their own part of the hyperplane; who sees noise votes by its first number.
+
+        >>> stream = RotatingHyperplane(seed=1)
+        >>> votes, labels = stream.perfect_votes(0, 1000), stream.simulation(0, 1000).labels
+        >>> round(float((votes[:, 0] != labels).mean()), 3), round(float((votes[:, 15] != labels).mean()), 3)
+        (0.393, 0.498)
+        """
+        drawn, normals = self._with_normals(simulation)(n_slots)
+        own = normals.reshape(n_slots, self.n_relevant, self.n_features)
+        margins = drawn.features[:, :, 0].copy()
+        margins[:, : self.n_relevant] = (drawn.features[:, : self.n_relevant] * own).sum(axis=2)
+        return np.where(margins >= 0, np.int8(1), np.int8(-1))

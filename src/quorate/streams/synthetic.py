@@ -81,9 +81,13 @@ class SyntheticStream(abc.ABC):
     def _simulate(self, simulation: int) -> Callable[[int], Drawn]:
         """Begin a simulation: each call of what this gives draws so many more slots."""
 
+    def simulation(self, simulation: int, n_slots: int) -> Drawn:
+        """Draw one whole simulation."""
+        return self._simulate(simulation)(n_slots)
+
     def arrays(self, n_slots: int, n_simulations: int = 1) -> Arrays:
         """Draw many whole simulations."""
-        drawn = [self._simulate(simulation)(n_slots) for simulation in range(n_simulations)]
+        drawn = [self.simulation(simulation, n_slots) for simulation in range(n_simulations)]
         local = [each.local_labels for each in drawn if each.local_labels is not None]
         return Arrays(
             np.stack([each.features for each in drawn]),
