@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from quorate import PWM, ExtendedPWM, Join, Label, Learner, Leave, Monitor, Vote, certify
+from quorate import PWM, ExtendedPWM, Label, Learner, Monitor, Vote, certify
 from quorate.bounds import (
     Certificate,
     all_mistakes_max,
@@ -34,7 +34,6 @@ from quorate.bounds.missing import failure_chance
 from quorate.bounds.vectors import Vector, plain_vectors
 from quorate.errors import CertificateError, LabelError, LocalError, VotesError
 from quorate.evaluate import Recording, decide
-from quorate.events import Event
 from quorate.streams import NEVER, Gaussian
 
 ATTACKS = settings(max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -227,7 +226,7 @@ def test_missing_labels_agree_with_exact_binomials(seen: int, probability: float
 
 
 def test_missing_labels_on_a_long_run() -> None:
-    """One label in ten comes; of 200 runs, fewer than the confidence allows may break it (here none does)."""
+    """One label in two comes; of 200 runs, fewer than the confidence allows may break it (here none does)."""
     broken, sharper = 0, 0
     for seed in range(200):
         generator = np.random.default_rng(seed)
@@ -245,56 +244,6 @@ def test_missing_labels_on_a_long_run() -> None:
     assert sharper == 200
 
 
-EVENTS = st.lists(st.integers(0, 3**4 * 64 - 1), min_size=1, max_size=30)
-
-
-@ATTACKS
-@given(
-    EVENTS, st.lists(st.tuples(st.integers(0, 29), st.integers(0, 5)), max_size=6), st.integers(0, 30), st.booleans()
-)
-def test_attack_the_monitor(numbers: list[int], changes: list[tuple[int, int]], begins: int, two_vectors: bool) -> None:
-    """Members come and go, the monitor begins in the middle with a small table, labels are late, decisions stale."""
-    learner = Learner("judge", ["a", "b"], ExtendedPWM(2) if two_vectors else PWM(2), horizon=5)
-    monitor, before, pending = None, learner.counters, 0
-    due: list[tuple[int, Label]] = []
-    for slot, move in enumerate(moves_of(numbers, 4, absent=True, late=True, missing=True)):
-        if slot == begins:
-            monitor, before, pending = Monitor(learner, patterns_max=3), learner.counters, len(learner.pending_slots)
-        for at, which in changes:
-            if at == slot:
-                name = "abcdef"[which]
-                change: Event = Leave(name) if name in learner.members else Join(name)
-                if len(learner.members) > 1 or isinstance(change, Join):
-                    learner.receive(msgspec.structs.replace(change, epoch=learner.epoch + 1))
-        for name, vote in zip(learner.members, itertools.cycle(move.votes), strict=False):
-            if vote:
-                learner.receive(Vote(slot, name, vote))
-        decision = learner.decide(slot)
-        stale = move.delay == 3 and due  # a label is read between deciding and recording
-        if stale:
-            learner.receive(due.pop()[1])
-        learner.receive(decision)
-        if move.comes:
-            due.append((slot + move.delay, Label(slot, -decision.value if move.oppose else move.label)))
-        for arrival, label in list(due):
-            if arrival <= slot:
-                learner.receive(label)
-                due.remove((arrival, label))
-    if monitor is None:
-        return
-    certificate = monitor.certificate()
-    certificate.verify()
-    now = learner.counters
-    assert (monitor.labels, monitor.mistakes, monitor.updates) == (
-        now.labels - before.labels,
-        now.mistakes - before.mistakes,
-        now.updates - before.updates,
-    )
-    assert certificate.n_before == pending
-    assert monitor.updates <= certificate.updates_max
-    assert monitor.mistakes <= certificate.heard_mistakes_max <= certificate.mistakes_max
-
-
 # What must be shown
 
 
@@ -305,11 +254,20 @@ def test_a_decision_list_exceeds_lemma_1_but_not_the_certificate(n_learners: int
     signs = [(-1) ** place * 2 ** (n_learners - place) for place in range(n_learners)]
     bias = sum(signs) + (-1) ** n_learners
     assert (np.where(votes @ signs + bias >= 0, 1, -1) == labels).all()
+    # PWM is wrong in every slot; afterwards in none, however often all votes there are come by.
+    every = np.array(list(itertools.product((-1, 1), repeat=n_learners)), np.int8)
+    truth = np.where(every @ signs + bias >= 0, 1, -1).astype(np.int8)
+    n_more = 40 * len(labels) // len(every) + 400
+    votes = np.concatenate([votes, np.tile(every, (n_more, 1))])
+    labels = np.concatenate([labels, np.tile(truth, n_more)])
     mistakes = int((PWM(n_learners).run(votes, labels) != labels).sum())
-    assert mistakes == len(labels)
-    assert mistakes > n_learners * (n_learners + 1) == round(paper_b1(n_learners, len(labels), 0.0) * len(labels))
-    certificate = certify(votes, labels, rule="PWM")
-    assert mistakes <= certificate.mistakes_max
+    assert mistakes == len(decision_list(n_learners)[1])
+    n_slots = len(labels)
+    assert mistakes > n_learners * (n_learners + 1) == round(paper_b1(n_learners, n_slots, 0.0) * n_slots)
+    certificate = certify(
+        votes, labels, rule="PWM", vectors=[[bias, *signs], [bias / 2, *(each / 2 for each in signs)]]
+    )
+    assert mistakes <= certificate.mistakes_max < n_slots
     certificate.verify(votes, labels)
 
 
@@ -320,13 +278,18 @@ def test_the_counts_of_the_reading_notes() -> None:
 @pytest.mark.parametrize("delay", [1, 10, 50, 200])
 def test_late_labels_exceed_theorem_4_but_not_the_certificate(delay: int) -> None:
     votes, labels, arrivals = late_labels(delay)
+    # Afterwards the same goes on, with labels of both signs; the weights are right by then.
+    n_more = 20 * delay + 20
+    labels = np.concatenate([labels, np.resize([-1, 1], n_more)]).astype(np.int8)
+    votes = np.column_stack([labels, np.full(len(labels), -1)])
+    arrivals = np.concatenate([arrivals, arrivals[-1] + 1 + np.arange(n_more)])
     issued = decide(Recording(["a", "b"], votes, labels, arrivals), PWM(2))
     mistakes, n_slots = int((issued != labels).sum()), len(labels)
-    assert mistakes == 2 * (delay + 1)
+    assert mistakes >= 2 * (delay + 1)
     claimed = paper_theorem_4(paper_theorem_1(2, n_slots, 0.0, 0.0), [delay, delay], n_slots) * n_slots
     assert (mistakes > claimed) == (delay > 1)
     certificate = certify(votes, labels, arrivals=arrivals, rule="PWM")
-    assert mistakes <= certificate.mistakes_max
+    assert mistakes <= certificate.mistakes_max < n_slots
     certificate.verify(votes, labels, arrivals)
 
 
@@ -449,10 +412,10 @@ def test_bad_input_is_answered_clearly() -> None:
         certify(votes, [1, 1], arrivals=[0, 0])
     with pytest.raises(LocalError, match="there are certificates for 'PWM' and 'ExtendedPWM'"):
         certify(votes, [1, 1], rule="Winnow2")  # type: ignore[arg-type]
-    with pytest.raises(LocalError, match="a comparison vector has 3 numbers, the bias first"):
+    with pytest.raises(LocalError, match=r"a comparison vector has 3 numbers below 1e\+100, the bias first"):
         certify(votes, [1, 1], vectors=[[1.0]])
     for probability in (0.0, 1.5):
-        with pytest.raises(LocalError, match="observation_probability is"):
+        with pytest.raises(LocalError, match="the probability that a label comes is"):
             certify(votes, [1, 0], observation_probability=probability)
 
 
@@ -476,8 +439,12 @@ def test_a_certificate_that_was_changed_is_refused(field: str) -> None:
     Certificate.from_document(document).verify(votes, labels, arrivals)
     with pytest.raises(CertificateError):
         Certificate.from_document({**document, field: document[field] - 1}).verify()
-    with pytest.raises(CertificateError, match="are not those it is about"):
+    with pytest.raises(CertificateError, match="not those it is about"):
         certificate.verify(-votes, labels, arrivals)
+    with pytest.raises(CertificateError, match="not those it is about"):
+        certificate.verify(votes, labels)
+    with pytest.raises(CertificateError, match="the slots are others"):
+        certificate.verify(votes[:-1], labels[:-1], arrivals[:-1])
 
 
 @pytest.mark.parametrize(
@@ -491,8 +458,17 @@ def test_a_certificate_that_was_changed_is_refused(field: str) -> None:
         ("waiting_max", lambda value: value - 1),
         ("start", lambda value: [1, *value[1:]]),
         ("uncounted", lambda value: -1),
+        ("counts", lambda value: value[:-1]),
+        ("patterns", lambda value: [each[:-1] for each in value]),
+        ("patterns", lambda value: [[2 * one for one in each] for each in value]),
+        ("sums", lambda value: [1] * 5),
+        ("scale", lambda value: 0),
+        ("start_squared", lambda value: -1),
     ],
-    ids=["updates", "hinge", "radius", "vector", "counts", "waiting", "start", "uncounted"],
+    ids=[
+        *("updates", "hinge", "radius", "vector", "counts", "waiting", "start", "uncounted"),
+        *("fewer counts", "shorter patterns", "other patterns", "sums", "scale", "squared"),
+    ],
 )
 def test_a_part_that_was_changed_is_refused(field: str, change: Any) -> None:
     labels = np.random.default_rng(0).choice((-1, 1), 300)
@@ -512,6 +488,9 @@ def test_a_likely_certificate_that_was_changed_is_refused() -> None:
     Certificate.from_document(document).verify()
     with pytest.raises(CertificateError, match="not unlikely enough"):
         Certificate.from_document({**document, "mistakes_max": document["mistakes_max"] - 1}).verify()
+    for other in ({"observation_probability": None}, {"observation_probability": 1.0}, {"asked_confidence": -1e9}):
+        with pytest.raises(CertificateError, match="give no confidence"):
+            Certificate.from_document({**document, **other}).verify()
     with pytest.raises(CertificateError, match="this is no certificate"):
         Certificate.from_document({"schema": 1})
     with pytest.raises(CertificateError, match="a certificate of schema None"):
@@ -531,31 +510,90 @@ def test_the_arithmetic_is_exact_at_any_size() -> None:
         assert not allowed(found + 1)
 
 
-def test_a_monitor_follows_only_what_it_can() -> None:
-    from quorate import Winnow2
-
-    with pytest.raises(LocalError, match="PWM or ExtendedPWM, not Winnow2"):
-        Monitor(Learner("a", ["a"], Winnow2(1)))
-    learner = Learner("a", ["a", "b"])
-    monitor = Monitor(learner)
-    monitor.stop()
-    learner.close(0)
-    learner.receive(Label(0, 1))
-    assert monitor.labels == 0
-
-
-def test_the_monitors_table_is_bounded() -> None:
-    learner = Learner("a", [f"l{place}" for place in range(10)])
-    monitor = Monitor(learner, patterns_max=16)
-    generator = np.random.default_rng(0)
-    for slot in range(300):
-        for place, vote in enumerate(generator.choice((-1, 1), 10).tolist()):
-            learner.receive(Vote(slot, f"l{place}", vote))
-        learner.close(slot)
-        learner.receive(Label(slot, int(generator.choice((-1, 1)))))
-    certificate = monitor.certificate(search=True)
-    certificate.verify()
+def test_what_the_data_do_not_show_is_refused_with_them() -> None:
+    """Each of these would lower the number, and follows from itself; with the data it is found out."""
+    labels = -np.ones(50, int)
+    votes = np.column_stack([labels, -labels])
+    certificate = certify(votes, labels, rule="PWM", search=False)
     (part,) = certificate.parts
-    assert len(part.patterns) == 16
-    assert sum(part.counts) + part.uncounted == 300
-    assert monitor.mistakes <= certificate.mistakes_max
+    far = [10**6 * each for each in part.vector]
+    begun = msgspec.structs.replace(part, updates_max=0, start=far, start_squared=sum(each * each for each in far))
+    zero = {"mistakes_max": 0, "heard_mistakes_max": 0, "updates_max": 0}
+    forged = msgspec.structs.replace(certificate, parts=[begun], **zero)
+    forged.verify()  # such a learner there may be, but not from these weights
+    with pytest.raises(CertificateError, match="not those it is about"):
+        forged.verify(votes, labels)
+    for name in ("n_stale", "n_departures", "n_before", "n_late", "n_never"):
+        with pytest.raises(CertificateError):
+            msgspec.structs.replace(certificate, **{name: -certificate.mistakes_max}).verify()
+    unseen = msgspec.structs.replace(part, patterns=[], counts=[], uncounted=50, sums=[-50, 50, -50])
+    with pytest.raises(CertificateError, match="not those it is about"):
+        msgspec.structs.replace(certificate, parts=[unseen]).verify(votes, labels)
+    with pytest.raises(CertificateError, match="parts are others"):
+        certify(votes, labels, search=False).verify(np.where(votes > 0, 0, votes), labels)
+
+
+def test_booleans_are_signs() -> None:
+    generator = np.random.default_rng(0)
+    labels = generator.choice((-1, 1), 300)
+    votes = labels[:, None] * generator.choice((-1, 1), (300, 3), p=(0.2, 0.8))
+    for told in (labels > 0, (labels > 0).tolist()):
+        assert certify(votes > 0, told, search=False) == certify(votes, labels, search=False)
+
+
+def test_labels_past_the_horizon_are_not_learned() -> None:
+    labels, votes = -np.ones(400, np.int8), np.tile(np.array([-1, 1], np.int8), (400, 1))
+    late = np.arange(400) + 5
+    recording = Recording(["a", "b"], votes, labels, late)
+    for horizon in (2, 4, 5, 400):
+        mistakes = int((decide(recording, PWM(2), horizon=horizon) != labels).sum())
+        certificate = certify(votes, labels, arrivals=late, rule="PWM", horizon=horizon, search=False)
+        assert mistakes <= certificate.mistakes_max
+        assert (mistakes == 400) == (horizon < 5) == (certificate.n_never == 400)
+        certificate.verify(votes, labels, late)
+    with pytest.raises(LocalError, match="horizon is -1"):
+        certify(votes, labels, horizon=-1)
+
+
+def test_labels_under_way_are_not_missing() -> None:
+    """The last labels of a delayed run are not known yet: that says nothing about how likely a label comes."""
+    votes, labels, arrivals = late_labels(50)
+    came = np.where(arrivals < len(labels), labels, 0)
+    likely = certify(votes, came, arrivals=arrivals, rule="PWM", observation_probability=0.9)
+    assert (likely.n_late, likely.n_never, likely.confidence) == (50, 0, 1.0)
+    assert likely.mistakes_max == 102
+    with pytest.raises(LocalError, match="the probability that a label comes is 1, but 50 labels never came"):
+        certify(votes, came, rule="PWM", observation_probability=1.0)
+
+
+def test_more_bad_input() -> None:
+    vectors: list[Any] = [[1e305, 0, 0], ["a", "b", "c"], [float("nan"), 0, 0]]
+    for vector in vectors:
+        with pytest.raises(LocalError, match="a comparison vector has 3 numbers"):
+            certify([[1, 1]], [1], vectors=[vector])
+    ragged: list[Any] = [[[1, 1], [1]], [[1, "a"]]]
+    for votes in ragged:
+        with pytest.raises(VotesError):
+            certify(votes, [1] * len(votes))
+        with pytest.raises(VotesError):
+            best_static_rule(votes, [1] * len(votes))
+    with pytest.raises(LocalError, match="n_slots 0; both must be at least 1"):
+        paper_theorem_4(0.1, [1], 0)
+    assert paper_theorem_4(0.1, np.array([10, 20]), 100) == pytest.approx(0.25)
+    with pytest.raises(LocalError, match="seen_max is -1"):
+        all_mistakes_max(-1, 0.5, 0.9)
+    assert all_mistakes_max(0, 1e-9, 0.95) > 3e9
+    for confidence in (7.0, float("nan"), 0.0, 1.0):
+        with pytest.raises(LocalError, match="confidence is"):
+            certify([[1, 1]], [1], confidence=confidence)
+
+
+def test_nothing_left_to_get_right() -> None:
+    found = best_static_rule([[0, 0], [0, 0], [0, 0]], [-1, -1, 1], bias=False)
+    assert (found.mistakes, found.is_exact) == (2, True)  # a margin of 0 says +1
+
+
+def test_missing_labels_spend_their_confidence_over_all_counts() -> None:
+    """A count that depends on what happened may be any of them: their failures must sum to what is allowed."""
+    spent = sum(Fraction(failure_chance(seen, 0.9)) for seen in range(2000))
+    assert Fraction(99, 1000) < spent < Fraction(1, 10)

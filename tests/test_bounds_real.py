@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from quorate import PWM, best_static_rule, certify
+from quorate.errors import SourceError
+from quorate.evaluate import read_recording
 from quorate.paper import real_votes
 from quorate.streams import NEVER
 from tests.commands import quorate
@@ -23,7 +25,7 @@ def test_the_gap_closes_on_the_test_block(name: str) -> None:
     votes, labels, _, _ = real_votes(name)
     found = best_static_rule(votes, labels, time_limit_s=300)
     assert found.is_exact
-    assert 100 * found.error == pytest.approx(STATIC[name], abs=0.15)
+    assert 100 * found.error == pytest.approx(STATIC[name], abs=0.12)
     weights = np.array(found.weights)
     assert int((np.where(weights[0] + votes @ weights[1:] >= 0, 1, -1) != labels).sum()) == found.mistakes
     certificate = certify(votes, labels, rule="PWM")
@@ -123,3 +125,84 @@ def test_bounds_of_bad_files_is_one_line(votes: Path, tmp_path: Path) -> None:
         done = quorate("bounds", *arguments, cwd=tmp_path)
         assert (done.returncode, done.stderr.count("\n")) == (3, 1), (arguments, done.stderr)
         assert text in done.stderr
+
+
+def test_slots_may_be_numbered_otherwise(tmp_path: Path) -> None:
+    """The same run, with slots from 1000 on in steps of 10, gives the same numbers."""
+    generator = np.random.default_rng(0)
+    labels = generator.choice((-1, 1), 300)
+    cast = labels[:, None] * generator.choice((-1, 1), (300, 3), p=(0.2, 0.8))
+    late = np.arange(300) + generator.integers(0, 5, 300)
+    documents = []
+    for name, slots in (("from_0", np.arange(300)), ("from_1000", 1000 + 10 * np.arange(300))):
+        arrival = slots[0] + (slots[1] - slots[0]) * late
+        rows = [
+            ",".join(map(str, [slot, came, *votes, label]))
+            for slot, came, votes, label in zip(slots, arrival, cast, labels, strict=True)
+        ]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["slot,arrival,ann,bob,cy,label", *rows]) + "\n")
+        done = quorate("bounds", f"{name}.csv", "--json", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        documents.append({**json.loads(done.stdout), "source": ""})
+    assert documents[0]["mistakes"] == documents[1]["mistakes"]
+    assert documents[0]["certificates"] == documents[1]["certificates"]
+    assert documents[0]["labels_came"] == documents[1]["labels_came"] < 300
+    assert any("Theorem 4" in each["bound"] for each in documents[0]["paper"])
+
+
+def test_truth_values_and_gaps_are_read(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    (tmp_path / "words.csv").write_text("ann,bob,label\ntrue,False,true\nfalse,,false\ntrue,true,\n")
+    pq.write_table(
+        pa.table({"ann": [True, False, True], "bob": [False, None, True], "label": [True, False, None]}),
+        tmp_path / "bools.parquet",
+    )
+    for name in ("words.csv", "bools.parquet"):
+        read = read_recording(tmp_path / name).recording
+        assert read.votes.tolist() == [[1, -1], [-1, 0], [1, 1]]
+        assert read.labels.tolist() == [1, -1, 0]
+        assert read.arrivals.tolist() == [0, 1, NEVER]
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("ann,label\n1,1\n0,0\n1,0\n", "the votes are 0 and 1, never -1; 0 is read as none"),
+        ("ann,label\n1,1\n-1,0\n", "the labels, column 'label', are 0 and 1, never -1"),
+        ("ann,label,arrival\n1,1,x\n-1,-1,y\n", "column 'arrival' holds 'x'; it must hold whole numbers"),
+        ("ann,label,arrival\n1,1,0.5\n-1,-1,1.5\n", "row 1 of column 'arrival' is"),
+        ("ann,label,slot,arrival\n1,1,5,5\n-1,-1,5,5\n", "row 2 has slot 5 after 5; slots only grow"),
+        ("ann,label,arrival\n1,1,0\n-1,-1,0\n", "a label comes at the end of its slot or later"),
+    ],
+    ids=["votes", "labels", "text", "fraction", "slots", "early"],
+)
+def test_files_that_mislead_are_refused(content: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / "file.csv").write_text(content)
+    done = quorate("bounds", "file.csv", cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
+    assert text in done.stderr
+
+
+def test_arrays_of_other_lengths_are_refused(tmp_path: Path) -> None:
+    path = arrays(tmp_path, votes=np.ones((3, 2)), labels=-np.ones(3), arrivals=np.arange(2))
+    with pytest.raises(SourceError, match="has arrays of shapes"):
+        read_recording(path)
+
+
+def test_what_a_certificate_rests_on_is_said(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    labels = generator.choice((-1, 1), 300)
+    told = np.where(generator.random(300) < 0.7, labels, 0)
+    path = arrays(tmp_path, votes=labels[:, None] * generator.choice((-1, 1), (300, 3), p=(0.1, 0.9)), labels=told)
+    done = quorate("bounds", path, "--label-prob", "0.7", "--certificate", "c.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "holds with 95% confidence" in done.stdout
+    done = quorate("bounds", path, "--verify", "c.json", cwd=tmp_path)
+    assert "with 95% confidence, if each label comes with a probability of at least 0.7, at most" in done.stdout
+    done = quorate("bounds", path, "--verify", "c.json", "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["PWM"]["confidence"] == 0.95
+    for option in (["--confidence", "1"], ["--label-prob", "0"]):
+        done = quorate("bounds", path, *option, cwd=tmp_path)
+        assert (done.returncode, done.stderr.count("\n")) == (3, 1)

@@ -39,6 +39,13 @@ class Part(msgspec.Struct, frozen=True):
         Slots that are in no pattern, and the sums of their columns.
     start, start_squared
         The weights at the beginning, bias first, and their squared length with those of learners that left since.
+
+    Examples
+    --------
+    >>> from quorate.bounds import certify
+    >>> (part,) = certify([[1, -1]] * 100, [1] * 100, rule="PWM", search=False).parts
+    >>> part.argument, part.vector, part.hinge, part.updates_max
+    ('best learner', [0, 1, 0], 0, 3)
     """
 
     slots: str
@@ -58,29 +65,41 @@ class Part(msgspec.Struct, frozen=True):
 
     def verify(self) -> None:
         """Derive the number anew, one pattern at a time; raise `CertificateError` where it does not follow."""
+        self._check_shape()
         hinge = self.uncounted * max(self.scale, sum(map(abs, self.vector))) - sum(map(mul, self.vector, self.sums))
-        if self.uncounted < 0 or any(abs(total) > self.uncounted for total in self.sums):
-            raise CertificateError(f"{self.uncounted} uncounted slots cannot have the sums {self.sums}")
         for pattern, count in zip(self.patterns, self.counts, strict=True):
-            if len(pattern) != len(self.vector) or not {*pattern} <= {-1, 0, 1} or count < 0:
-                raise CertificateError(f"the pattern {pattern} counted {count} times cannot be")
+            if len(pattern) != len(self.vector) or not {*pattern} <= {-1, 0, 1}:
+                raise CertificateError(f"the pattern {pattern} cannot be")
             if sum(map(abs, pattern)) > self.radius_squared:
                 raise CertificateError(f"the pattern {pattern} is longer than the radius {self.radius_squared} squared")
             hinge += count * max(0, self.scale - sum(map(mul, self.vector, pattern)))
-        if hinge != self.hinge or self.scale < 1:
+        if hinge != self.hinge:
             raise CertificateError(f"the hinge losses are {hinge}/{self.scale}, not {self.hinge}/{self.scale}")
-        if len(self.start) != len(self.vector) or sum(map(mul, self.start, self.start)) > self.start_squared:
-            raise CertificateError(f"the weights {self.start} to start with do not fit to {self.start_squared}")
         one_more = self.updates_max + 1
         gained = self.scale * one_more - hinge + sum(map(mul, self.vector, self.start))
         length = sum(map(mul, self.vector, self.vector))
         most = length * (self.start_squared + self.radius_squared * one_more)
         # Past the larger root the difference only grows: it must be past it, and not merely before the smaller one.
         growing = 2 * self.scale * gained >= length * self.radius_squared
-        if self.updates_max < 0 or gained <= 0 or gained * gained <= most or not growing:
+        if gained <= 0 or gained * gained <= most or not growing:
             raise CertificateError(f"{one_more} updates are not ruled out by the vector {self.vector}/{self.scale}")
-        if self.waiting_max < 1:
-            raise CertificateError(f"waiting_max is {self.waiting_max}; a slot waits at least for its own label")
+
+    def _check_shape(self) -> None:
+        n_columns = len(self.vector)
+        least = {"scale": 1, "waiting_max": 1, "updates_max": 0, "uncounted": 0, "start_squared": 0}
+        for name, limit in least.items():
+            if getattr(self, name) < limit:
+                raise CertificateError(f"{name} is {getattr(self, name)}; it is at least {limit}")
+        if len(self.counts) != len(self.patterns) or min(self.counts, default=0) < 0:
+            raise CertificateError(f"{len(self.patterns)} patterns cannot have the counts {self.counts}")
+        if len(self.sums) != (n_columns if self.uncounted else len(self.sums)) or any(
+            abs(total) > self.uncounted for total in self.sums
+        ):
+            raise CertificateError(f"{self.uncounted} uncounted slots cannot have the sums {self.sums}")
+        if self.uncounted and self.radius_squared < n_columns:
+            raise CertificateError(f"uncounted slots may be longer than the radius {self.radius_squared} squared")
+        if len(self.start) != n_columns or sum(map(mul, self.start, self.start)) > self.start_squared:
+            raise CertificateError(f"the weights {self.start} to start with do not fit to {self.start_squared}")
 
 
 class Certificate(msgspec.Struct, frozen=True):
@@ -110,10 +129,20 @@ class Certificate(msgspec.Struct, frozen=True):
         Decisions that were made before an update or a change of membership and recorded after it.
     n_departures
         Learners that left meanwhile.
+    horizon
+        How many later slots a label may come after and still be learned, where that is limited.
     observation_probability, asked_confidence
         How likely a label comes at least, where that is known; and the confidence that was asked for.
     parts
         The arguments, one a weight vector.
+
+    Examples
+    --------
+    >>> from quorate.bounds import certify
+    >>> certificate = certify([[1, -1]] * 100, [1, -1] * 50, rule="PWM", search=False)
+    >>> certificate.mistakes_max, certificate.error_max, certificate.argument
+    (100, 1.0, 'every slot with a label')
+    >>> Certificate.from_document(certificate.document()).verify()
     """
 
     mistakes_max: int
@@ -129,6 +158,7 @@ class Certificate(msgspec.Struct, frozen=True):
     n_before: int
     n_stale: int
     n_departures: int
+    horizon: int | None
     observation_probability: float | None
     asked_confidence: float
     parts: list[Part]
@@ -150,45 +180,54 @@ class Certificate(msgspec.Struct, frozen=True):
         """
         for part in self.parts:
             part.verify()
+        for name in ("n_slots", "n_late", "n_never", "n_before", "n_stale", "n_departures"):
+            if getattr(self, name) < 0:
+                raise CertificateError(f"{name} is {getattr(self, name)}; it is at least 0")
         updates = sum(part.updates_max for part in self.parts)
-        changes = [part.updates_max + self.n_departures for part in self.parts]
         heard_slots = sum(sum(part.counts) + part.uncounted for part in self.parts)
         if heard_slots + self.n_late + self.n_never != self.n_slots + self.n_before:
             raise CertificateError(f"the parts are about {heard_slots} slots of {self.n_slots}, and others are missing")
-        waits = sum(part.waiting_max * count for part, count in zip(self.parts, changes, strict=True))
+        waits = sum(part.waiting_max * (part.updates_max + self.n_departures) for part in self.parts)
         heard = min(heard_slots, waits + self.n_before + self.n_stale)
         known = heard + self.n_late
         all_max = min(known + self.n_never, self.n_slots + self.n_before)
-        confidence = 1.0
-        if self.confidence < 1.0:
-            confidence = self.asked_confidence
-            allowed = failure_chance(known, confidence)
-            if chance_of_so_few(known, self.mistakes_max + 1, self.observation_probability or 0.0) > allowed:
-                raise CertificateError(f"{self.mistakes_max + 1} mistakes are not unlikely enough")
-            all_max = min(all_max, self.mistakes_max)
+        certain = 1.0
+        if self.confidence != 1.0:
+            certain = self.asked_confidence
+            all_max = min(all_max, self._likely(known))
         given = (self.updates_max, self.heard_mistakes_max, self.mistakes_max, self.confidence)
-        if given != (updates, heard, all_max, confidence):
-            raise CertificateError(f"it follows {(updates, heard, all_max, confidence)}, but {given} is claimed")
+        if given != (updates, heard, all_max, certain):
+            raise CertificateError(f"it follows {(updates, heard, all_max, certain)}, but {given} is claimed")
         if votes is not None:
             self._compare(votes, labels, arrivals)
 
+    def _likely(self, known: int) -> int:
+        """What is claimed, if one more is unlikely enough."""
+        probability, confidence = self.observation_probability, self.asked_confidence
+        if probability is None or not 0 < probability < 1 or not 0 < confidence < 1:
+            raise CertificateError(f"labels that come with probability {probability} give no confidence {confidence}")
+        if chance_of_so_few(known, self.mistakes_max + 1, probability) > failure_chance(known, confidence):
+            raise CertificateError(f"{self.mistakes_max + 1} mistakes are not unlikely enough")
+        return self.mistakes_max
+
     def _compare(self, votes: Any, labels: Any, arrivals: Any) -> None:
+        """Refuse where the certificate is not about a run over these data from weights of 0."""
         from quorate.bounds.certify import parts_of
 
         bias = any(pattern[0] for part in self.parts for pattern in part.patterns)
-        slots = parts_of(votes, labels, arrivals, self.rule, bias)
-        for part, (name, patterns, waiting_max, radius_squared) in zip(self.parts, slots.parts, strict=True):
-            same = (
-                name == part.slots
-                and waiting_max <= part.waiting_max
-                and radius_squared <= part.radius_squared
-                and patterns.rows.tolist() == part.patterns
-                and patterns.counts.tolist() == part.counts
-            )
-            if not same:
-                raise CertificateError(f"the {name} slots of these votes and labels are not those it is about")
-        if (slots.n_late, slots.n_never) != (self.n_late, self.n_never):
-            raise CertificateError("other labels are late or missing than those it is about")
+        slots = parts_of(votes, labels, arrivals, self.rule, bias, self.horizon)
+        counts = (self.n_slots, self.n_late, self.n_never, self.n_before, self.n_stale, self.n_departures)
+        if counts != (slots.n_slots, slots.n_late, slots.n_never, 0, 0, 0):
+            raise CertificateError("these votes and labels are not those it is about: the slots are others")
+        if [part.slots for part in self.parts] != [shown.slots for shown in slots.parts]:
+            raise CertificateError("these votes and labels are not those it is about: its parts are others")
+        for part, shown in zip(self.parts, slots.parts, strict=True):
+            claimed = dict(zip(map(tuple, part.patterns), part.counts, strict=True))
+            found = dict(zip(map(tuple, shown.patterns.rows.tolist()), shown.patterns.counts.tolist(), strict=True))
+            same = claimed == found and len(claimed) == len(part.patterns) and not part.uncounted
+            enough = shown.waiting_max <= part.waiting_max and shown.radius_squared <= part.radius_squared
+            if not same or not enough or any(part.start) or part.start_squared:
+                raise CertificateError(f"the {part.slots} slots of these votes and labels are not those it is about")
 
     def document(self) -> dict[str, Any]:
         """Everything, as a JSON-able dict; `from_document` reads it."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from quorate.bounds.arithmetic import updates_max
 from quorate.bounds.certificate import Certificate, Part
-from quorate.bounds.inputs import checked, checked_arrivals
+from quorate.bounds.inputs import checked, checked_arrivals, checked_chances
 from quorate.bounds.missing import all_mistakes_max
 from quorate.bounds.patterns import Patterns, counted
 from quorate.bounds.vectors import Vector, found_vectors, plain_vectors
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["assembled", "certify", "parts_of", "smallest"]
 
 RuleName = Literal["PWM", "ExtendedPWM"]
+
+#: No number of a given comparison vector is larger.
+LARGEST = 1e100
 
 
 class Shown(NamedTuple):
@@ -37,6 +40,7 @@ class Slots(NamedTuple):
     """A run, as a certificate sees it."""
 
     parts: list[Shown]
+    n_slots: int
     n_late: int
     n_never: int
 
@@ -48,6 +52,7 @@ def certify(
     arrivals: ArrayLike | None = None,
     rule: RuleName = "ExtendedPWM",
     bias: bool = True,
+    horizon: int | None = None,
     observation_probability: float | None = None,
     confidence: float = 0.95,
     vectors: Sequence[Sequence[float]] = (),
@@ -62,16 +67,20 @@ def certify(
     votes
         Of shape (slots, learners): -1, +1, or 0 for an absent learner.
     labels
-        Of shape (slots,): -1 or +1, or 0 where the label never came.
+        Of shape (slots,): -1 or +1, or 0 where the label is not known.
     arrivals
-        The slot at whose end each label came, or `quorate.streams.NEVER`. Default: at once.
+        The slot at whose end each label came, or `quorate.streams.NEVER`; past the last slot where it is under way.
+        Default: at once, and never where the label is not known.
     rule
         ``ExtendedPWM`` keeps a weight vector of its own for slots in which somebody abstains, ``PWM`` does not.
     bias
         Whether the rule has the virtual learner that always votes +1.
+    horizon
+        How many later slots a learner waits for a label; one that comes later is not learned, and counts as one that
+        never came. Default: it waits for all.
     observation_probability
-        How likely a label comes, at least, whatever happened before. Without it every slot whose label did not
-        come is counted as a mistake.
+        How likely a label comes (within the horizon), at least, whatever happened before. Without it every slot whose
+        label did not come is counted as a mistake.
     confidence
         With which probability the certificate holds, where it rests on that.
     vectors
@@ -95,7 +104,8 @@ def certify(
     >>> int((PWM(8).run(votes, labels) != labels).sum())
     5
     """
-    seen = parts_of(votes, labels, arrivals, rule, bias)
+    checked_chances(observation_probability, confidence)
+    seen = parts_of(votes, labels, arrivals, rule, bias, horizon)
     n_columns = 1 + np.shape(votes)[1]
     given = [_given(vector, n_columns) for vector in vectors]
     parts = [
@@ -105,34 +115,46 @@ def certify(
     return assembled(
         parts,
         rule,
-        n_slots=len(np.asarray(labels)),
+        n_slots=seen.n_slots,
         n_late=seen.n_late,
         n_never=seen.n_never,
+        n_learners=n_columns - 1,
+        horizon=horizon,
         observation_probability=observation_probability,
         confidence=confidence,
     )
 
 
 def _given(vector: Sequence[float], n_columns: int) -> Vector:
-    values = np.asarray(vector, np.float64)
-    if values.shape != (n_columns,) or not np.isfinite(values).all():
-        raise LocalError(f"vectors holds {vector!r}; a comparison vector has {n_columns} numbers, the bias first")
+    try:
+        values = np.asarray(vector, np.float64)
+    except (ValueError, TypeError):
+        values = np.full(1, np.nan)
+    if values.shape != (n_columns,) or not (np.abs(values) < LARGEST).all():
+        raise LocalError(
+            f"vectors holds {vector!r}; a comparison vector has {n_columns} numbers below {LARGEST:g}, the bias first"
+        )
     scale = 2**20
     return Vector("given vector", [round(float(value) * scale) for value in values], scale)
 
 
 def parts_of(
-    votes: ArrayLike, labels: ArrayLike, arrivals: ArrayLike | None, rule: RuleName | str, bias: bool
+    votes: ArrayLike,
+    labels: ArrayLike,
+    arrivals: ArrayLike | None,
+    rule: str,
+    bias: bool,
+    horizon: int | None = None,
 ) -> Slots:
     """Count the slots of a run by what they show, one part a weight vector."""
     if rule not in ("PWM", "ExtendedPWM"):
         raise LocalError(f"rule is {rule!r}; there are certificates for 'PWM' and 'ExtendedPWM'")
     matrix, truth = checked(votes, labels, unknown=True)
-    came = checked_arrivals(arrivals, truth)
+    came = checked_arrivals(arrivals, truth, horizon)
     n_slots = len(truth)
     heard = (came != NEVER) & (came < n_slots)
     alone = (matrix == 0).any(axis=1) if rule == "ExtendedPWM" else np.zeros(n_slots, bool)
-    names = ("all", "all") if not alone.any() else ("synchronous", "asynchronous")
+    names = ("all", "all") if rule == "PWM" else ("synchronous", "asynchronous")
     parts = []
     for name, of_part in zip(names, (~alone, alone), strict=True):
         slots = np.flatnonzero(heard & of_part)
@@ -141,7 +163,7 @@ def parts_of(
             patterns = counted(rows)
             radius_squared = int(np.abs(patterns.rows).sum(axis=1).max())
             parts.append(Shown(name, patterns, _waiting_max(slots, came[slots], n_slots), radius_squared))
-    return Slots(parts, int(((came != NEVER) & ~heard).sum()), int((came == NEVER).sum()))
+    return Slots(parts, n_slots, int(((came != NEVER) & ~heard).sum()), int((came == NEVER).sum()))
 
 
 def _waiting_max(slots: NDArray[np.int64], came: NDArray[np.int64], n_slots: int) -> int:
@@ -189,7 +211,8 @@ def assembled(
     n_before: int = 0,
     n_stale: int = 0,
     n_departures: int = 0,
-    n_learners: int | None = None,
+    n_learners: int,
+    horizon: int | None = None,
     observation_probability: float | None = None,
     confidence: float = 0.95,
 ) -> Certificate:
@@ -208,6 +231,8 @@ def assembled(
     mistakes_max, certain = min(known + n_never, n_slots + n_before), 1.0
     if n_never:
         arguments.append("every slot without a label")
+        if observation_probability == 1:
+            raise LocalError(f"the probability that a label comes is 1, but {n_never} labels never came")
         if observation_probability is not None:
             likely = all_mistakes_max(known, observation_probability, confidence)
             if likely < mistakes_max:
@@ -220,13 +245,14 @@ def assembled(
         argument=", ".join(arguments),
         confidence=certain,
         n_slots=n_slots,
-        n_learners=len(parts[0].vector) - 1 if parts else n_learners or 0,
+        n_learners=n_learners,
         rule=rule,
         n_late=n_late,
         n_never=n_never,
         n_before=n_before,
         n_stale=n_stale,
         n_departures=n_departures,
+        horizon=horizon,
         observation_probability=observation_probability,
         asked_confidence=confidence,
         parts=parts,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from quorate._extras import load
+from quorate.bounds.inputs import checked_chances
 from quorate.errors import LocalError
 
 __all__ = ["all_mistakes_max", "chance_of_so_few", "failure_chance"]
@@ -43,20 +44,23 @@ def all_mistakes_max(seen_max: int, probability: float, confidence: float) -> in
     >>> all_mistakes_max(100, probability=0.5, confidence=0.95), all_mistakes_max(100, 1.0, 0.95)
     (273, 100)
     """
-    if not 0 < probability <= 1:
-        raise LocalError(f"observation_probability is {probability}; it must be above 0 and at most 1")
-    if not 0 < confidence < 1:
-        raise LocalError(f"confidence is {confidence}; it must be between 0 and 1")
+    checked_chances(probability, confidence)
+    if seen_max < 0:
+        raise LocalError(f"seen_max is {seen_max}; a number of mistakes is at least 0")
     if probability == 1:
         return seen_max
-    bdtr = load("scipy.special", "A certificate for missing labels").bdtr
+    betainc = load("scipy.special", "A certificate for missing labels").betainc
     allowed = failure_chance(seen_max, confidence) * (1 - OUTWARD)
+
+    def chance(mistakes: int) -> float:  # of the binomial distribution, for more mistakes than are seen
+        return float(betainc(mistakes - seen_max, seen_max + 1, 1 - probability))
+
     low, high = seen_max, 2 * seen_max + 2  # `low` mistakes are always possible
-    while bdtr(seen_max, high, probability) > allowed:
+    while chance(high) > allowed:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        if bdtr(seen_max, middle, probability) > allowed:
+        if chance(middle) > allowed:
             low = middle
         else:
             high = middle

@@ -8,11 +8,12 @@ import numpy as np
 
 from quorate.bounds.certificate import Certificate
 from quorate.bounds.certify import Shown, assembled, smallest
+from quorate.bounds.inputs import checked_chances
 from quorate.bounds.patterns import Patterns
 from quorate.bounds.vectors import found_vectors, plain_vectors
 from quorate.errors import LocalError
 from quorate.events import Join, Leave
-from quorate.learner import Learner
+from quorate.learner import Counters, Learner
 from quorate.rules import PWM, ExtendedPWM
 
 __all__ = ["BestLearner", "Monitor"]
@@ -73,10 +74,12 @@ class _Tally:
             self._count(row[:place] + row[place + 1 :], times)
 
     def shown(self) -> Shown:
+        """What a certificate sees; of slots that were not told apart it is not known how many voted."""
         rows = np.array(list(self.table), np.int8).reshape(-1, len(self.start))
         counts = np.array(list(self.table.values()), np.int64)
         patterns = Patterns(rows, counts, self.uncounted, tuple(self.sums))
-        return Shown(self.name, patterns, self.waiting_max, self.radius_squared)
+        radius_squared = max(self.radius_squared, len(self.start)) if self.uncounted else self.radius_squared
+        return Shown(self.name, patterns, self.waiting_max, radius_squared)
 
 
 class Monitor:
@@ -125,6 +128,7 @@ class Monitor:
         names = ["all"] if isinstance(rule, PWM) else ["synchronous", "asynchronous"]
         self._tallies = [_Tally(name, start, patterns_max) for name, start in zip(names, starts, strict=True)]
         self._counters = learner.counters
+        self._last: tuple[Counters, tuple[str, ...]] | None = None
         self._n_stale = 0
         self._n_departures = 0
         self.labels = 0
@@ -133,8 +137,13 @@ class Monitor:
         learner.watch(self)
 
     def stop(self) -> None:
-        """Follow no more; what was found stays."""
-        self._learner.unwatch(self)
+        """Follow no more; what was found until now stays."""
+        if self._last is None:
+            self._last = (self._learner.counters, self._learner.members)
+            self._learner.unwatch(self)
+
+    def _now(self) -> tuple[Counters, tuple[str, ...]]:
+        return self._last or (self._learner.counters, self._learner.members)
 
     @property
     def best_learner(self) -> BestLearner:
@@ -143,7 +152,7 @@ class Monitor:
         wrong = [sum(column) for column in columns][1:]
         silent = [sum(column) for column in zip(*(tally.silent for tally in self._tallies), strict=True)][1:]
         best = min(range(len(wrong)), key=lambda place: 2 * wrong[place] + silent[place])
-        return BestLearner(self._learner.members[best], wrong[best], silent[best])
+        return BestLearner(self._now()[1][best], wrong[best], silent[best])
 
     def certificate(
         self, observation_probability: float | None = None, confidence: float = 0.95, search: bool = False
@@ -157,13 +166,14 @@ class Monitor:
         search
             Whether a linear SVM looks for comparison vectors over the table of patterns: sharper, and slower.
         """
+        checked_chances(observation_probability, confidence)
         parts = []
         for tally in self._tallies:
             shown = tally.shown()
             if shown.patterns.n_slots:
                 vectors = [*plain_vectors(shown.patterns), *(found_vectors(shown.patterns) if search else ())]
                 parts.append(smallest(shown, vectors, tally.start, tally.start_squared))
-        now, then = self._learner.counters, self._counters
+        (now, members), then = self._now(), self._counters
         return assembled(
             parts,
             self._rule,
@@ -173,7 +183,8 @@ class Monitor:
             n_before=then.decisions - then.labels - then.expired_slots,
             n_stale=self._n_stale,
             n_departures=self._n_departures,
-            n_learners=len(self._learner.members),
+            n_learners=len(members),
+            horizon=self._learner.horizon,
             observation_probability=observation_probability,
             confidence=confidence,
         )

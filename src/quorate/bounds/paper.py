@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -80,6 +80,13 @@ def paper_b1(n_learners: int, n_slots: int, p_o: float) -> float:
     Its proof takes :math:`1/\sqrt K` for the smallest margin of a split of the hypercube by a plane; threshold
     functions can have exponentially small ones. Here one rule is always right (P^O = 0), and yet:
 
+    Parameters
+    ----------
+    n_learners, n_slots
+        K and N.
+    p_o
+        P^O, the error of the best static rule.
+
     Examples
     --------
     >>> from quorate.bounds import decision_list
@@ -98,6 +105,13 @@ def paper_b2(n_learners: int, n_slots: int, p_star: float, v_star: int = 1) -> f
 
     .. math:: f(x, y) = 2x + \frac{K+1}{2Ny} + \sqrt{\left(\frac{K+1}{2Ny}\right)^2 + \frac{2(K+1)x}{Ny}}
 
+    Parameters
+    ----------
+    n_learners, n_slots
+        K and N.
+    p_star, v_star
+        P* and v*, the error of the best learner, and how many have it.
+
     Examples
     --------
     >>> round(paper_b2(n_learners=8, n_slots=1000, p_star=0.05), 4)
@@ -113,6 +127,13 @@ def paper_b2(n_learners: int, n_slots: int, p_star: float, v_star: int = 1) -> f
 def paper_theorem_1(n_learners: int, n_slots: int, p_o: float, p_star: float, v_star: int = 1) -> float:
     """B of Theorem 1: the smallest of B1, B2 and 1. **It does not hold**, because B1 does not.
 
+    Parameters
+    ----------
+    n_learners, n_slots
+        K and N.
+    p_o, p_star, v_star
+        As for B1 and B2.
+
     Examples
     --------
     >>> round(paper_theorem_1(n_learners=8, n_slots=1000, p_o=0.0, p_star=0.2), 3)
@@ -121,11 +142,20 @@ def paper_theorem_1(n_learners: int, n_slots: int, p_o: float, p_star: float, v_
     return min(paper_b1(n_learners, n_slots, p_o), paper_b2(n_learners, n_slots, p_star, v_star), 1.0)
 
 
-def paper_theorem_4(theorem_1: float, delays_max: Sequence[int], n_slots: int) -> float:
+def paper_theorem_4(theorem_1: float, delays_max: Iterable[int], n_slots: int) -> float:
     r"""The bound of Theorem 4 for late labels, :math:`B + \sum_i \bar d_i / (N K)`, which does not hold.
 
     It counts mistakes as they would be made anew when the label comes, not as they were issued. One learner that is
-    always right, another that is always wrong, labels 50 slots late:
+    always right, another that always says -1, labels 50 slots late:
+
+    Parameters
+    ----------
+    theorem_1
+        B.
+    delays_max
+        The longest delay of each learner, in slots.
+    n_slots
+        N.
 
     Examples
     --------
@@ -137,19 +167,12 @@ def paper_theorem_4(theorem_1: float, delays_max: Sequence[int], n_slots: int) -
     >>> claimed = paper_theorem_4(paper_theorem_1(2, 102, p_o=0.0, p_star=0.0), delays_max=[50, 50], n_slots=102)
     >>> int((issued != labels).sum()), round(claimed * 102)
     (102, 53)
-
-    Parameters
-    ----------
-    theorem_1
-        B.
-    delays_max
-        The longest delay of each learner, in slots.
-    n_slots
-        N.
     """
-    if not delays_max or min(delays_max) < 0:
-        raise LocalError(f"delays_max is {list(delays_max)}; give one a learner, none below 0")
-    return theorem_1 + sum(delays_max) / (n_slots * len(delays_max))
+    delays = [int(delay) for delay in delays_max]
+    _check(1, n_slots)
+    if not delays or min(delays) < 0:
+        raise LocalError(f"delays_max is {delays}; give one a learner, none below 0")
+    return theorem_1 + sum(delays) / (n_slots * len(delays))
 
 
 def paper_lambda(epsilon: float, n_errors: int) -> float:
@@ -168,16 +191,7 @@ def paper_theorem_6(theorem_1: float, mu: float, epsilon: float, observed_errors
 
     **It does not hold**: it inherits B1, and it treats the observed mistakes as a binomial draw from a fixed number
     of mistakes, while later mistakes depend on what was observed. Where every label of the sequence below comes
-    (which is more likely than not), it is exceeded:
-
-    Examples
-    --------
-    >>> from quorate.bounds import decision_list
-    >>> _, labels = decision_list(n_learners=8)
-    >>> n = len(labels)  # PWM is wrong in each of these slots
-    >>> bound = paper_theorem_6(paper_theorem_1(8, n, 0.0, 0.5), mu=0.9999, epsilon=0.05, observed_errors=n)
-    >>> n, round(bound * n, 1), round(0.9999**n, 2)
-    (1345, 74.5, 0.87)
+    (which is more likely than not), it is exceeded.
 
     Parameters
     ----------
@@ -194,6 +208,15 @@ def paper_theorem_6(theorem_1: float, mu: float, epsilon: float, observed_errors
     -------
     float or None
         None where the condition, lambda below mu, is not met: the theorem says nothing then.
+
+    Examples
+    --------
+    >>> from quorate.bounds import decision_list
+    >>> _, labels = decision_list(n_learners=8)
+    >>> n = len(labels)  # PWM is wrong in each of these slots
+    >>> bound = paper_theorem_6(paper_theorem_1(8, n, 0.0, 0.5), mu=0.9999, epsilon=0.05, observed_errors=n)
+    >>> n, round(bound * n, 1), round(0.9999**n, 2)
+    (1345, 74.5, 0.87)
     """
     if not 0 < mu <= 1:
         raise LocalError(f"mu is {mu}; it must be above 0 and at most 1")
@@ -203,6 +226,13 @@ def paper_theorem_6(theorem_1: float, mu: float, epsilon: float, observed_errors
 
 def paper_theorem_10(theorem_1: float, alpha: float) -> float:
     """The bound of Theorem 10 for absent learners: B + alpha. **It does not hold**, because B does not.
+
+    Parameters
+    ----------
+    theorem_1
+        B.
+    alpha
+        The part of the slots in which somebody abstains.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import mul
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Patterns", "counted"]
+__all__ = ["Patterns", "counted", "numbered"]
 
 #: The most columns whose base-3 number fits into 63 bits.
 _COLUMNS_IN_A_NUMBER = 39
@@ -27,6 +27,12 @@ class Patterns(NamedTuple):
         The patterns and their slots.
     uncounted, sums
         How many slots are in no pattern, and the sums of their columns.
+
+    Examples
+    --------
+    >>> patterns = counted(np.array([[1, 1], [1, -1], [1, 1]], np.int8))
+    >>> patterns.n_slots, patterns.totals.tolist()
+    (3, [3, 1])
     """
 
     rows: NDArray[np.int8]
@@ -62,17 +68,27 @@ class Patterns(NamedTuple):
         return counted + self.uncounted * max(scale, longest) - told
 
 
+def numbered(rows: NDArray[np.int8]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Where each distinct row is first, which of them each row is, and how often each is there.
+
+    >>> first, which, counts = numbered(np.array([[1, 0], [1, -1], [1, 0]], np.int8))
+    >>> first.tolist(), which.tolist(), counts.tolist()
+    ([1, 0], [1, 0, 1], [1, 2])
+    """
+    n_columns = rows.shape[1]
+    if n_columns <= _COLUMNS_IN_A_NUMBER:
+        keys: NDArray[Any] = (rows + np.int8(1)).astype(np.int64) @ 3 ** np.arange(n_columns - 1, -1, -1)
+    else:
+        keys = np.ascontiguousarray(rows).view(np.dtype((np.void, n_columns))).ravel()
+    _, first, which, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+    return first, which.ravel(), counts
+
+
 def counted(rows: NDArray[np.int8]) -> Patterns:
     """Count the distinct rows of a matrix of -1, 0 and +1.
 
     >>> counted(np.array([[1, 0], [1, -1], [1, 0]], np.int8))
     Patterns(rows=array([[ 1, -1], [ 1, 0]], dtype=int8), counts=array([1, 2]), uncounted=0, sums=())
     """
-    n_columns = rows.shape[1]
-    if n_columns <= _COLUMNS_IN_A_NUMBER:
-        numbers = (rows + np.int8(1)).astype(np.int64) @ 3 ** np.arange(n_columns - 1, -1, -1, dtype=np.int64)
-        _, first, counts = np.unique(numbers, return_index=True, return_counts=True)
-    else:
-        whole = np.ascontiguousarray(rows).view(np.dtype((np.void, n_columns))).ravel()
-        _, first, counts = np.unique(whole, return_index=True, return_counts=True)
+    first, _, counts = numbered(rows)
     return Patterns(rows[first], counts)

@@ -21,7 +21,7 @@ _ZERO = 1e-9
 
 
 def contradiction(
-    signed: NDArray[np.int64], positive: NDArray[np.bool_], generator: np.random.Generator
+    signed: NDArray[np.int64], positive: NDArray[np.bool_], generator: np.random.Generator, time_limit_s: float = 60.0
 ) -> NDArray[np.int64] | None:
     """A smallest set of rows that no weight vector gets right together, or None where one gets all right.
 
@@ -36,6 +36,8 @@ def contradiction(
         Which of them have the label +1.
     generator
         Chooses among them.
+    time_limit_s
+        After which it ends with a `TimeoutError`.
 
     Examples
     --------
@@ -47,10 +49,15 @@ def contradiction(
     """
     linprog = load("scipy.optimize", "The best static rule").linprog
     n_rows = len(signed)
+    if not n_rows:
+        return None
     balance = np.vstack([signed.T, ~positive])
     total = np.zeros(len(balance))
     total[-1] = 1.0
-    solved = linprog(generator.random(n_rows) + 0.1, A_eq=balance, b_eq=total, method="highs-ds")
+    limit = {"time_limit": time_limit_s}
+    solved = linprog(generator.random(n_rows) + 0.1, A_eq=balance, b_eq=total, method="highs-ds", options=limit)
+    if solved.status == 1:
+        raise TimeoutError
     return None if solved.x is None else np.flatnonzero(solved.x > _ZERO)
 
 
@@ -108,15 +115,21 @@ def crossing_pairs(
             yield (*pair, one, other)
 
 
-def separating_weights(signed: NDArray[np.int64], least: NDArray[np.int64]) -> NDArray[np.float64] | None:
-    """The smallest real weights that give each row at least its least margin, or None where there are none.
+def separating_weights(
+    signed: NDArray[np.int64], least: NDArray[np.int64], time_limit_s: float = 60.0
+) -> NDArray[np.float64] | None:
+    """The smallest real weights that give each row at least its least margin; None where none were found in time.
 
     >>> separating_weights(np.array([[1, 1], [-1, 1]]), np.array([1, 1])).tolist()
     [0.0, 1.0]
     """
     linprog = load("scipy.optimize", "The best static rule").linprog
     n_columns = signed.shape[1]
-    solved = linprog(np.ones(2 * n_columns), A_ub=np.hstack([-signed, signed]), b_ub=-least, method="highs")
+    if not len(signed):
+        return np.zeros(n_columns)
+    limit = {"time_limit": time_limit_s}
+    both = np.hstack([-signed, signed])
+    solved = linprog(np.ones(2 * n_columns), A_ub=both, b_ub=-least, method="highs", options=limit)
     return None if solved.x is None else solved.x[:n_columns] - solved.x[n_columns:]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -11,7 +12,7 @@ import numpy as np
 
 from quorate._extras import load
 from quorate.bounds.inputs import checked
-from quorate.bounds.patterns import Patterns, counted
+from quorate.bounds.patterns import Patterns, numbered
 from quorate.bounds.separable import (
     contradiction,
     crossing_pairs,
@@ -29,8 +30,10 @@ __all__ = ["StaticRule", "best_static_rule"]
 
 #: The exact method is for so many learners at the most.
 LEARNERS_MAX = 20
-#: Pairs of patterns that are compared before the first search, at the most.
-PAIRS_MAX = 100_000
+#: Pairs of patterns that are compared before the first search, at the most, and sets that are taken from them.
+PAIRS_MAX, CUTS_MAX = 100_000, 10_000
+#: With more patterns no linear SVM is asked where to begin.
+FITTED_MAX = 5_000
 #: Real weights become integers by the first of these factors that loses nothing.
 _FACTORS = (*range(1, 33), 2**10, 2**20)
 
@@ -95,7 +98,8 @@ def best_static_rule(
     bias
         Whether there is a virtual learner that always votes +1.
     time_limit_s
-        When to stop, with the best weights so far and the gap that is left. HiGHS may overrun it a little.
+        When to stop, with the best weights so far and the gap that is left. Counting the patterns of long runs, and
+        HiGHS where it cannot stop at once, may overrun it a little.
     seed
         Chooses which sets are found first.
 
@@ -128,24 +132,20 @@ class _Search:
         self.ends = self.began + time_limit_s
         self.generator = np.random.default_rng(seed)
         self.n_slots = len(truth)
-        seen = counted(np.column_stack([rows, truth]))
-        every = counted(seen.rows[:, :-1])
-        place_of = {row.tobytes(): place for place, row in enumerate(every.rows)}
-        sides = np.zeros((2, len(every.rows)), np.int64)
-        for row, count in zip(seen.rows, seen.counts.tolist(), strict=True):
-            sides[int(row[-1] > 0), place_of[row[:-1].tobytes()]] += count
-        minus, plus = sides
-        self.patterns, self.plus, self.minus = every.rows.astype(np.int64), plus, minus
-        self.floor = int(
-            np.minimum(minus, plus).sum()
-        )  # a pattern with both labels is wrong sometimes, whatever is said
+        first, which, counts = numbered(rows)
+        every = rows[first]
+        plus = np.bincount(which[truth > 0], minlength=len(every))
+        minus = counts - plus
+        self.patterns, self.plus, self.minus = every.astype(np.int64), plus, minus
+        self.floor = int(np.minimum(minus, plus).sum())  # of patterns with both labels, whatever is said to them
         open_ones = minus != plus
         self.positive = (plus > minus)[open_ones]
-        self.unsigned = every.rows[open_ones]
+        self.unsigned = every[open_ones]
         self.signed = self.unsigned.astype(np.int64) * np.where(self.positive, 1, -1)[:, None]
         self.costs = np.abs(plus - minus)[open_ones]
         self.least = np.where(self.positive, int(bias), 1)  # without a bias a margin of 0 cannot be moved
-        self.cuts = [[*pairs] for pairs in crossing_pairs(self.unsigned, self.positive, PAIRS_MAX)]
+        crossing = islice(crossing_pairs(self.unsigned, self.positive, PAIRS_MAX), CUTS_MAX)
+        self.cuts = [[*pairs] for pairs in crossing]
         self.known = {frozenset(cut) for cut in self.cuts}
         self.weights: list[int] = []
         self.mistakes = self.n_slots + 1
@@ -153,15 +153,32 @@ class _Search:
 
     def run(self) -> StaticRule:
         self._begin()
+        self._pack()
         given_up = np.zeros(len(self.costs), bool)
-        while self.lower < self.mistakes and self._separate(given_up) and time.monotonic() < self.ends:
+        while self.lower < self.mistakes and self._separate(given_up) and self.left_s > 0:
+            self._pack()
             answer = self._cover()
             if answer is None or (answer == given_up).all():
                 break
             given_up = answer
-        self._tidy()
+        if self.left_s > 0:
+            self._tidy()
         took = time.monotonic() - self.began
         return StaticRule(self.weights, self.mistakes, min(self.lower, self.mistakes), self.n_slots, took)
+
+    @property
+    def left_s(self) -> float:
+        return self.ends - time.monotonic()
+
+    def _pack(self) -> None:
+        """A first lower bound: charge each set to its cheapest pattern, and what is charged to all of its patterns."""
+        left = self.costs.copy()
+        paid = 0
+        for cut in self.cuts:
+            cost = left[cut].min()
+            left[cut] -= cost
+            paid += int(cost)
+        self.lower = max(self.lower, self.floor + paid)
 
     def _begin(self) -> None:
         """Begin with the learners, their opposites, the constants, and what a linear SVM finds."""
@@ -170,8 +187,9 @@ class _Search:
         for place in range(n_columns):
             for sign in (1, -1):
                 self._try([sign * (place == each) for each in range(n_columns)])
-        for vector in found_vectors(Patterns(self.signed.astype(np.int8), self.costs)):
-            self._try(vector.vector)
+        if len(self.signed) <= FITTED_MAX:
+            for vector in found_vectors(Patterns(self.signed.astype(np.int8), self.costs)):
+                self._try(vector.vector)
 
     def _try(self, weights: list[int]) -> int:
         mistakes = mistakes_of(weights, self.patterns, self.plus, self.minus)
@@ -186,7 +204,7 @@ class _Search:
 
     def _integers(self, right: NDArray[np.bool_], goal: int) -> None:
         """Try the smallest integer weights that get these patterns right, making no more mistakes than the goal."""
-        weights = separating_weights(self.signed[right], self.least[right])
+        weights = separating_weights(self.signed[right], self.least[right], max(self.left_s, 0.01))
         if weights is None:
             return
         for factor in _FACTORS:
@@ -204,9 +222,12 @@ class _Search:
             Whether there were any; if not, what was given up is enough, and the search is over.
         """
         left = ~given_up
-        while time.monotonic() < self.ends:
+        while self.left_s > 0:
             places = np.flatnonzero(left)
-            found = contradiction(self.signed[places], self.positive[places], self.generator)
+            try:
+                found = contradiction(self.signed[places], self.positive[places], self.generator, self.left_s)
+            except TimeoutError:
+                break
             if found is None:
                 goal = self.floor + int(self.costs[~left].sum())
                 if goal < self.mistakes:
@@ -222,6 +243,8 @@ class _Search:
 
     def _cover(self) -> NDArray[np.bool_] | None:
         """Solve the covering problem over the known sets; None where nothing better than the best can be found."""
+        if not self.cuts:
+            return None
         optimize = load("scipy.optimize", "The best static rule")
         sparse = load("scipy.sparse", "The best static rule")
         n_patterns = len(self.costs)
@@ -234,7 +257,7 @@ class _Search:
             constraints=[optimize.LinearConstraint(table, 1, np.inf), better],
             integrality=np.ones(n_patterns),
             bounds=optimize.Bounds(0, 1),
-            options={"time_limit": max(self.ends - time.monotonic(), 0.01), "mip_rel_gap": 0.0},
+            options={"time_limit": max(self.left_s, 0.01), "mip_rel_gap": 0.0},
         )
         if solved.status == 2:  # infeasible: fewer mistakes than the best ones are not possible
             self.lower = self.mistakes

@@ -151,7 +151,7 @@ def bounds(
     ],
     label: Annotated[str, typer.Option(help="The column of the label.")] = "label",
     label_prob: Annotated[
-        float | None, typer.Option(min=0, max=1, help="How likely a label comes at least, whatever happened before.")
+        float | None, typer.Option(help="How likely a label comes at least, whatever happened before: 0 to 1.")
     ] = None,
     confidence: Annotated[float, typer.Option(help="For what rests on that: with which probability it holds.")] = 0.95,
     time_limit: Annotated[float, typer.Option(min=0.01, help="Seconds for the best static rule.")] = 60.0,
@@ -163,7 +163,7 @@ def bounds(
     from quorate.cli import bounds as command
 
     if verify is not None:
-        command.verify(file, label, verify)
+        command.verify(file, label, verify, as_json=as_json)
         return
     command.show(
         file,
@@ -173,6 +173,46 @@ def bounds(
         time_limit_s=time_limit,
         out=certificate,
         as_json=as_json,
+    )
+
+
+@app.command(
+    epilog="Examples: [bold]quorate reproduce all --out report --data ../shared/data[/bold]; "
+    "[bold]quorate reproduce s1 s3 --out report --quick[/bold]; [bold]quorate reproduce --only table[/bold]"
+)
+def reproduce(
+    parts: Annotated[
+        list[str] | None, typer.Argument(help="What to reproduce: all, table, S1, S2, S3, related.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The folder for report.html, results.json and the figures.")] = Path(
+        "reproduced"
+    ),
+    data: Annotated[
+        Path | None, typer.Option(help="The folder of R1 to R4. Default: QUORATE_DATA, else ../shared/data.")
+    ] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Only this part; may be given several times.")] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A smoke run: few simulations, no schemes that retrain.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the synthetic streams.")] = 0,
+    jobs: Annotated[int, typer.Option(min=-1, help="Processes; -1 for one a core.")] = -1,
+    backend: Annotated[
+        str | None, typer.Option(help="Joblib's backend: loky, threading, or one that Dask or Ray register.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Regenerate the paper's table and figures, beside the paper's numbers, with a verdict on each claim."""
+    from quorate.cli.reproduce import chosen, show
+
+    show(
+        chosen(only or parts or ["all"]),
+        out=out,
+        as_json=as_json,
+        data=data,
+        seed=seed,
+        jobs=jobs,
+        backend=backend,
+        quick=quick,
     )
 
 

@@ -38,9 +38,9 @@ def read_recording(path: str | Path, label: str = "label") -> Recorded:
     ----------
     path
         The Parquet of ``quorate compare``; a table (CSV, Parquet, JSON lines, ARFF) with one column of votes a learner
-        and one of labels; or ``.npz`` with the arrays ``votes``, ``labels`` and perhaps ``arrivals``. A vote that is
-        missing is an abstention, a label that is missing never came, and the column ``arrival`` says when the others
-        did.
+        and one of labels; or ``.npz`` with the arrays ``votes``, ``labels`` and perhaps ``arrivals``. Answers are -1
+        and +1, or true and false. A vote that is missing, or 0, is an abstention; such a label is not known. The column
+        ``arrival`` says at the end of which slot a label came, counted as the column ``slot`` does, or from 0.
     label
         The column of the label.
 
@@ -71,8 +71,7 @@ def read_recording(path: str | Path, label: str = "label") -> Recorded:
     if repeat is not None:
         columns = {name: column[repeat == repeat[0]] for name, column in columns.items()}
     labels = _signs(path, label, columns.pop(label))
-    arrivals = columns.pop("arrival", None)
-    columns.pop("slot", None)
+    arrivals, slots = columns.pop("arrival", None), columns.pop("slot", None)
     decisions = {
         name.removeprefix(_DECISION): _signs(path, name, columns.pop(name))
         for name in [*columns]
@@ -81,14 +80,45 @@ def read_recording(path: str | Path, label: str = "label") -> Recorded:
     votes = {name.removeprefix(_VOTE): _signs(path, name, column) for name, column in columns.items()}
     if not votes:
         raise SourceError(f"{path} has no column of votes beside {label!r}")
-    when = None if arrivals is None else np.nan_to_num(arrivals.astype(np.float64), nan=NEVER).astype(np.int64)
-    recording = Recording(list(votes), np.column_stack(list(votes.values())), labels, _arrivals(labels, when))
-    return Recorded(recording, decisions, repeats)
+    matrix = np.column_stack(list(votes.values()))
+    _check_signs(path, "the votes", matrix)
+    _check_signs(path, f"the labels, column {label!r},", labels)
+    when = None if arrivals is None else _in_rows(path, _whole(path, "arrival", arrivals, NEVER), slots)
+    return Recorded(Recording(list(votes), matrix, labels, _arrivals(labels, when)), decisions, repeats)
+
+
+def _in_rows(path: Path, arrivals: NDArray[np.int64], slots: NDArray[Any] | None) -> NDArray[np.int64]:
+    """Arrivals as numbers of rows, where a file has slots of its own; past the last slot is after the last row."""
+    if slots is None:
+        return arrivals
+    known = _whole(path, "slot", slots, None)
+    if (np.diff(known) <= 0).any():
+        row = int(np.flatnonzero(np.diff(known) <= 0)[0]) + 2
+        raise SourceError(f"{path}: row {row} has slot {known[row - 1]} after {known[row - 2]}; slots only grow")
+    rows = np.searchsorted(known, arrivals, side="right") - 1
+    rows = np.where(arrivals > known[-1], len(known) + arrivals - known[-1] - 1, rows)
+    return np.where(arrivals < 0, NEVER, rows)
+
+
+def _whole(path: Path, name: str, column: NDArray[Any], missing: int | None) -> NDArray[np.int64]:
+    try:
+        values = column.astype(np.float64)
+    except (ValueError, TypeError):
+        raise SourceError(f"{path}: column {name!r} holds {column[0]!r}; it must hold whole numbers") from None
+    if missing is not None:
+        values = np.nan_to_num(values, nan=missing)
+    wrong = np.flatnonzero(values != np.floor(values))
+    if len(wrong):
+        raise SourceError(
+            f"{path}: row {wrong[0] + 1} of column {name!r} is {column[wrong[0]]!r}; it must be a whole number"
+        )
+    return values.astype(np.int64)
 
 
 def _arrivals(labels: NDArray[np.int8], arrivals: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """When labels came; one that is not known never did, unless it comes after the last slot."""
     came = np.arange(len(labels)) if arrivals is None else arrivals
-    return np.where(labels == 0, NEVER, came)
+    return np.where((labels == 0) & (came < len(labels)), NEVER, came)
 
 
 def _arrays(path: Path) -> Recorded:
@@ -102,21 +132,25 @@ def _arrays(path: Path) -> Recorded:
     for name in ("votes", "labels"):
         if name not in arrays:
             raise SourceError(f"{path} has no array {name!r}; it has {', '.join(arrays) or 'none'}")
-    if arrays["votes"].ndim != 2:
-        raise SourceError(f"{path}: votes has shape {arrays['votes'].shape}; it must be (slots, learners)")
+    shapes = {name: arrays[name].shape for name in ("votes", "labels", "arrivals") if name in arrays}
+    n_slots = len(arrays["labels"]) if arrays["labels"].ndim == 1 else -1
+    if arrays["votes"].ndim != 2 or {shape[0] for shape in shapes.values() if shape} != {n_slots}:
+        raise SourceError(f"{path} has arrays of shapes {shapes}; votes is (slots, learners), the others (slots,)")
     votes = as_matrix(arrays["votes"], arrays["votes"].shape[1])
     labels = _signs(path, "labels", arrays["labels"])
+    _check_signs(path, "the votes", votes)
+    _check_signs(path, "the labels", labels)
     names = [f"learner-{place}" for place in range(1, votes.shape[1] + 1)]
-    return Recorded(Recording(names, votes, labels, _arrivals(labels, arrays.get("arrivals"))), {}, 1)
+    when = _whole(path, "arrivals", arrays["arrivals"], NEVER) if "arrivals" in arrays else None
+    return Recorded(Recording(names, votes, labels, _arrivals(labels, when)), {}, 1)
 
 
 def _signs(path: Path, name: str, column: NDArray[Any]) -> NDArray[np.int8]:
+    """A column of -1 and +1, or of truth values; 0 for none."""
     if column.dtype.kind == "b":
         return np.where(column, np.int8(1), np.int8(-1))
-    try:
-        values = np.nan_to_num(column.astype(np.float64), nan=0.0)
-    except (ValueError, TypeError):
-        values = np.full(len(column), np.nan)
+    values = np.array([_sign(value) for value in column]) if column.dtype.kind not in "iuf" else column
+    values = np.nan_to_num(values.astype(np.float64), nan=0.0, posinf=9.0, neginf=9.0)
     wrong = np.flatnonzero(~np.isin(values, (-1, 0, 1)))
     if len(wrong):
         raise SourceError(
@@ -124,3 +158,21 @@ def _signs(path: Path, name: str, column: NDArray[Any]) -> NDArray[np.int8]:
             "(nothing, or 0, for none)"
         )
     return values.astype(np.int8)
+
+
+def _sign(value: Any) -> float:
+    """What a value of a column without a type stands for; 9 is nothing that it could."""
+    if value is None:
+        return 0.0
+    if isinstance(value, str):
+        return {"true": 1.0, "false": -1.0}.get(value.lower(), 9.0)
+    return (1.0 if value else -1.0) if isinstance(value, (bool, np.bool_)) else float(value)
+
+
+def _check_signs(path: Path, what: str, signs: NDArray[np.int8]) -> None:
+    """Refuse 0 and 1 for the two answers: 0 is none here."""
+    if (signs == 0).any() and (signs == 1).any() and not (signs == -1).any():
+        raise SourceError(
+            f"{path}: {what} are 0 and 1, never -1; 0 is read as none at all, so write the two answers as -1 and +1, "
+            "or as true and false"
+        )

@@ -13,7 +13,17 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["as_arrivals", "as_count", "as_label", "as_labels", "as_matrix", "as_place", "as_votes", "learning_order"]
+__all__ = [
+    "as_array",
+    "as_arrivals",
+    "as_count",
+    "as_label",
+    "as_labels",
+    "as_matrix",
+    "as_place",
+    "as_votes",
+    "learning_order",
+]
 
 _VOTE_VALUES = frozenset((-1, 0, 1))
 _ONLY_INTS = frozenset((int,))
@@ -111,7 +121,7 @@ def as_matrix(votes: ArrayLike, n_learners: int) -> NDArray[np.int8]:
     """
     import numpy as np
 
-    matrix = _as_array(votes, "votes", VotesError)
+    matrix = as_array(votes, "votes", VotesError)
     if matrix.ndim == 1 and matrix.size == 0:
         matrix = matrix.reshape(0, n_learners)
     if matrix.ndim != 2 or matrix.shape[1] != n_learners:
@@ -133,7 +143,7 @@ def as_labels(labels: ArrayLike, n_slots: int) -> NDArray[np.int8]:
     """
     import numpy as np
 
-    array = _as_array(labels, "labels", LabelError)
+    array = as_array(labels, "labels", LabelError)
     if array.shape != (n_slots,):
         raise LabelError(f"labels has shape {array.shape}; votes has {n_slots} rows, so it must be ({n_slots},)")
     signed = _as_signs(array, zero=False)
@@ -153,7 +163,7 @@ def as_arrivals(arrivals: ArrayLike, n_slots: int) -> NDArray[np.int64]:
     """
     import numpy as np
 
-    array = _as_array(arrivals, "arrivals", LabelError)
+    array = as_array(arrivals, "arrivals", LabelError)
     if array.shape != (n_slots,) or array.dtype.kind not in "iu":
         raise LabelError(f"arrivals has shape {array.shape} and type {array.dtype}; give one whole number a slot")
     early = np.flatnonzero((array >= 0) & (array < np.arange(n_slots)))
@@ -177,7 +187,12 @@ def learning_order(arrivals: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[n
     return order, np.searchsorted(arrivals[order], np.arange(len(arrivals)), side="right")
 
 
-def _as_array(values: ArrayLike, name: str, error: type[LocalError]) -> NDArray[Any]:
+def as_array(values: ArrayLike, name: str, error: type[LocalError]) -> NDArray[Any]:
+    """Make an array of numbers or booleans; booleans among numbers become -1 and +1.
+
+    >>> as_array([True, -1, False], "labels", LabelError).tolist()
+    [1, -1, -1]
+    """
     import numpy as np
 
     if isinstance(values, np.ma.MaskedArray):
