@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet
 
-.PHONY: demo test lint types layers unit bench clean help
+.PHONY: demo test lint types layers unit reproduce bench clean help
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -40,10 +40,14 @@ layers: $(VENV)/.developing  ## import-linter: the layers of the design
 unit: $(VENV)/.developing  ## unit, property, conformance and end-to-end tests, doctests
 	$(BIN)/pytest -q -n 2
 
+reproduce: $(VENV)/.installed  ## the paper's table and figures at full size, and the report, in reproduced/
+	$(BIN)/quorate reproduce all --out reproduced
+
 bench: $(VENV)/.developing  ## speed, as ratios against named peers in the same run
 	$(BIN)/python -m benchmarks
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks dist build
+	rm -rf reproduced
 	rm -f quorate-demo.png quorate-demo.json benchmarks/results.json
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
