@@ -19,6 +19,7 @@ EXTRA_OF = {
     "pyarrow": "files",
     "typer": "cli",
     "rich": "cli",
+    "nats": "nats",
 }
 
 

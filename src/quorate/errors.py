@@ -15,6 +15,7 @@
     ├── RemoteError (ValueError)     a message from elsewhere is at fault: its sender must mend it
     │   ├── MessageError             not decodable, or its fields cannot be true
     │   └── StrangerError            it names a learner that is not a member
+    ├── LogError (RuntimeError)      the log refused, was not reached, or has lost what was asked for
     ├── MissingExtraError (ImportError)   an optional library is not installed
     └── CheckFailedError (AssertionError) a rule breaks the conventions `check_rule` tests
 
@@ -28,6 +29,7 @@ __all__ = [
     "CheckFailedError",
     "LabelError",
     "LocalError",
+    "LogError",
     "MembersError",
     "MessageError",
     "MissingExtraError",
@@ -92,6 +94,10 @@ class MessageError(RemoteError):
 
 class StrangerError(RemoteError):
     """A message names a learner that is not a member of the ensemble."""
+
+
+class LogError(QuorateError, RuntimeError):
+    """The log refused, could not be reached, or no longer has what was asked for; the message says what to do."""
 
 
 class MissingExtraError(QuorateError, ImportError):

@@ -1,0 +1,163 @@
+"""A log that does, from one seed, everything that can go wrong with a real one."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Sequence
+
+from quorate.errors import LogError
+from quorate.events import Event, encode
+from quorate.log.base import Entry
+from quorate.log.memory import MemoryLog
+
+__all__ = ["Faults", "SimulatedLog"]
+
+
+class Faults:
+    """How often each thing goes wrong, from 0 to 1.
+
+    Parameters
+    ----------
+    refused
+        An append raises, and the events are not there.
+    unanswered
+        An append raises, though the events are there.
+    repeated
+        An append stores its events twice.
+    delayed
+        An append or a read takes a while.
+    stalled
+        A reader gets nothing for a long while.
+    reread
+        A reader gets some entries again.
+    garbage
+        Somebody else appends what is no message.
+    delay_s, stall_s
+        How long these take, at most.
+    """
+
+    def __init__(
+        self,
+        refused: float = 0.0,
+        unanswered: float = 0.0,
+        repeated: float = 0.0,
+        delayed: float = 0.0,
+        stalled: float = 0.0,
+        reread: float = 0.0,
+        garbage: float = 0.0,
+        delay_s: float = 0.01,
+        stall_s: float = 1.0,
+    ) -> None:
+        self.refused, self.unanswered, self.repeated = refused, unanswered, repeated
+        self.delayed, self.stalled, self.reread, self.garbage = delayed, stalled, reread, garbage
+        self.delay_s, self.stall_s = delay_s, stall_s
+
+    @classmethod
+    def drawn(cls, generator: random.Random) -> Faults:
+        """Faults of all kinds, each rare, common or absent.
+
+        >>> Faults.drawn(random.Random(1)).refused
+        0.0
+        """
+        kinds = ("refused", "unanswered", "repeated", "delayed", "stalled", "reread", "garbage")
+        return cls(**{kind: generator.choice((0.0, 0.02, 0.2)) for kind in kinds})
+
+
+class SimulatedLog:
+    """One client's way to a shared log, with faults drawn from a seed; the log itself stays whole.
+
+    It is meant for `run_in_virtual_time`: then the same seed gives the same run.
+
+    Parameters
+    ----------
+    log
+        The log that all clients share.
+    seed
+        Draws what goes wrong.
+    faults
+        How often.
+
+    Examples
+    --------
+    >>> from quorate.events import Vote
+    >>> from quorate.log.virtual_time import run_in_virtual_time
+    >>> async def example():
+    ...     log = SimulatedLog(MemoryLog(), seed=0, faults=Faults(unanswered=1.0))
+    ...     try:
+    ...         await log.append([Vote(1, "paris", 1)])
+    ...     except LogError as error:
+    ...         return str(error), await log.last()
+    >>> run_in_virtual_time(example())
+    ('no answer: the events may be in the log or not; append them again', 1)
+    """
+
+    def __init__(self, log: MemoryLog, seed: int, faults: Faults) -> None:
+        self._log = log
+        self._random = random.Random(seed)
+        self.faults = faults
+        self._cut = False
+        self._mended = asyncio.Event()
+
+    @property
+    def identity(self) -> str:
+        """Which log this is."""
+        return self._log.identity
+
+    def cut(self) -> None:
+        """Cut this client off: appends fail and reads wait, until `mend`."""
+        self._cut = True
+        self._mended.clear()
+
+    def mend(self) -> None:
+        """Let this client through again."""
+        self._cut = False
+        self._mended.set()
+
+    def _happens(self, chance: float) -> bool:
+        return self._random.random() < chance
+
+    async def _pause(self, chance: float, longest_s: float) -> None:
+        if self._happens(chance):
+            await asyncio.sleep(self._random.random() * longest_s)
+
+    async def append(self, events: Sequence[Event]) -> int:
+        """Add events, unless something goes wrong."""
+        await asyncio.sleep(0)  # a crash may come here as well as after
+        await self._pause(self.faults.delayed, self.faults.delay_s)
+        if self._cut or self._happens(self.faults.refused):
+            raise LogError("the log cannot be reached; append them again")
+        messages = [encode(event) for event in events]
+        if self._happens(self.faults.garbage):
+            self._log.append_messages([self._random.randbytes(self._random.randrange(40))])
+        position = self._log.append_messages(messages)
+        if self._happens(self.faults.repeated):
+            position = self._log.append_messages(messages)
+        await self._pause(self.faults.delayed, self.faults.delay_s)
+        await asyncio.sleep(0)
+        if self._cut or self._happens(self.faults.unanswered):
+            raise LogError("no answer: the events may be in the log or not; append them again")
+        return position
+
+    async def read(self, after: int = 0) -> AsyncIterator[Entry]:
+        """Give all entries after a place, late, with stalls, and some of them again."""
+        seen: list[Entry] = []
+        async for entry in self._log.read(after):
+            await self._pause(self.faults.delayed, self.faults.delay_s)
+            await self._pause(self.faults.stalled, self.faults.stall_s)
+            while self._cut:
+                await self._mended.wait()
+            if seen and self._happens(self.faults.reread):
+                for again in seen[-self._random.randint(1, 5) :]:
+                    yield again
+            seen = [*seen[-5:], entry]
+            yield entry
+
+    async def last(self) -> int:
+        """The place of the last entry."""
+        while self._cut:
+            await self._mended.wait()
+        return await self._log.last()
+
+    async def close(self) -> None:
+        """Let go of it; the shared log stays open."""
