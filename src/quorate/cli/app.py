@@ -204,6 +204,8 @@ def reproduce(
     """Regenerate the paper's table and figures, beside the paper's numbers, with a verdict on each claim."""
     from quorate.cli.reproduce import chosen, show
 
+    if only and parts and parts != ["all"]:
+        raise typer.BadParameter(f"{' '.join(parts)} and --only {' '.join(only)} exclude each other")
     show(
         chosen(only or parts or ["all"]),
         out=out,

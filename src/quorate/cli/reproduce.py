@@ -63,7 +63,7 @@ def show(parts: list[str], *, out: Path, as_json: bool, jobs: int, **options: An
     console.print(table)
     counts = Counter(claim["verdict"] for claim in results["claims"])
     console.print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()), highlight=False)
-    for name, reason in results["missing"].items():
+    for name, reason in results["reasons"].items():
         console.print(f"{name} is missing: {reason}", highlight=False, style="yellow")
     took = results["seconds"]
     console.print(f"Written to {out} in {took['all']:.0f} s: report.html, results.json, figures", highlight=False)

@@ -107,6 +107,7 @@ def draw_table(table: dict[str, Any], path: Path) -> None:
     data = []
     for (stream, found), axis in zip(table.items(), axes.flat, strict=False):
         rows = dict(sorted(found["rows"].items(), key=lambda item: -item[1]["error"]))
+        titles = {row.name: row.title for row in PUBLISHED}
         places = range(len(rows))
         papers = {row.name: row.percent[int(stream[1]) - 1] for row in (*PUBLISHED, NO_BIAS)}
         for place, (name, row) in zip(places, rows.items(), strict=True):
@@ -118,10 +119,14 @@ def draw_table(table: dict[str, Any], path: Path) -> None:
             axis.plot(100 * row["error"], place, "o", color=PWM, ms=6)
             axis.plot(papers.get(name, math.nan), place, "x", color=PAPER, ms=7, mew=2)
             data.append([stream, name, 100 * row["error"], low, high, papers.get(name, "")])
-        axis.set_yticks(list(places), list(rows), fontsize=8)
+        axis.set_yticks(list(places), [titles.get(name, name) for name in rows], fontsize=8)
         axis.set(title=f"{stream}: {found['title']}", xlabel="wrong decisions (%)")
         axis.title.set_fontsize(9)
         axis.grid(alpha=0.3, axis="x")
+        errors = [100 * row["error"] for row in rows.values()]
+        if max(errors) > 50 * max(min(errors), 0.01):  # what matters would be one blob at the left
+            axis.set_xscale("symlog", linthresh=0.1)
+            axis.set_xticks([0, 0.1, 0.3, 1, 3, 10, 30, 100], ["0", "0.1", "0.3", "1", "3", "10", "30", "100"])
         axis.set_xlim(left=0)
     for axis in list(axes.flat)[len(table) :]:
         axis.set_visible(False)

@@ -16,7 +16,7 @@ from quorate.streams.columns import Kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["N_LEARNERS", "RealVotes", "real_votes", "rows_needed"]
+__all__ = ["N_LEARNERS", "RealVotes", "check_start", "kinds_of", "real_votes", "rows_needed"]
 
 #: The paper's K for the real data sets.
 N_LEARNERS = 8
@@ -36,6 +36,15 @@ class RealVotes(NamedTuple):
 def rows_needed(stream: RealStream) -> int:
     """How many rows the layout takes."""
     return N_LEARNERS * stream.spec.train_rows + stream.spec.tuning_rows + stream.spec.test_rows
+
+
+def check_start(stream: RealStream, start: int) -> None:
+    """Refuse a row at which the layout cannot begin."""
+    if not 0 <= start <= len(stream.labels) - rows_needed(stream):
+        raise LocalError(
+            f"{stream.name} has {len(stream.labels)} rows and the layout takes {rows_needed(stream)}; "
+            f"it cannot start at row {start}"
+        )
 
 
 def kinds_of(stream: RealStream) -> dict[str, Kind]:
@@ -60,11 +69,7 @@ def real_votes(stream: RealStream | str, data: str | Path | None = None, start: 
     """
     if isinstance(stream, str):
         stream = load(stream, data)
-    if not 0 <= start <= len(stream.labels) - rows_needed(stream):
-        raise LocalError(
-            f"{stream.name} has {len(stream.labels)} rows and the layout takes {rows_needed(stream)}; "
-            f"it cannot start at row {start}"
-        )
+    check_start(stream, start)
     spec, kinds = stream.spec, kinds_of(stream)
     models = []
     for place in range(N_LEARNERS):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate._extras import load
-from quorate.rules.kernels import compiled
+from quorate.paper.logistic import margin, step
 
 load("river", "The members of schemes")
 load("sklearn", "The members of schemes")
@@ -25,30 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["BatchLogistic", "OnlineLogistic"]
 
 
-@compiled
-def _margin(weights: NDArray[np.float64], row: NDArray[np.float64]) -> float:
-    """The weighted sum; the last weight is the intercept."""
-    total: float = weights[len(row)]
-    for place in range(len(row)):
-        total += weights[place] * row[place]
-    return total
-
-
-@compiled
-def _step(weights: NDArray[np.float64], row: NDArray[np.float64], sign: float, rate: float) -> None:
-    """One step down the gradient of the log loss."""
-    margin = sign * _margin(weights, row)
-    # The two forms are equal; each is used where its exponential is at most 1.
-    slope = math.exp(-margin) / (1 + math.exp(-margin)) if margin > 0 else 1 / (1 + math.exp(margin))
-    change = rate * sign * slope
-    for place in range(len(row)):
-        weights[place] += change * row[place]
-    weights[len(row)] += change
-
-
-def _chances(margin: float) -> dict[Any, float]:
-    part = math.exp(-abs(margin)) / (1 + math.exp(-abs(margin)))
-    return {False: part, True: 1 - part} if margin > 0 else {False: 1 - part, True: part}
+def _chances(at: float) -> dict[Any, float]:
+    part = math.exp(-abs(at)) / (1 + math.exp(-abs(at)))
+    return {False: part, True: 1 - part} if at > 0 else {False: 1 - part, True: part}
 
 
 class OnlineLogistic(base.Classifier):
@@ -86,15 +65,15 @@ class OnlineLogistic(base.Classifier):
         row = x["row"]
         if self._weights is None:
             self._weights = np.zeros(len(row) + 1)
-        _step(self._weights, row, 1.0 if y else -1.0, self.rate)
+        step(self._weights, row, 1.0 if y else -1.0, self.rate)
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> bool:
         """The more likely label."""
-        return self._weights is not None and _margin(self._weights, x["row"]) > 0
+        return self._weights is not None and margin(self._weights, x["row"]) > 0
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """The probability of each label."""
-        return _chances(0.0 if self._weights is None else _margin(self._weights, x["row"]))
+        return _chances(0.0 if self._weights is None else margin(self._weights, x["row"]))
 
 
 class BatchLogistic(base.Classifier):
@@ -134,14 +113,14 @@ class BatchLogistic(base.Classifier):
         if self._weights is None and not self._fit():
             return self._answers[0] if self._answers else None
         assert self._weights is not None
-        return _margin(self._weights, x["row"]) > 0
+        return margin(self._weights, x["row"]) > 0
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """The probability of each label."""
         if self._weights is None and not self._fit():
             return {self._answers[0]: 1.0} if self._answers else {}
         assert self._weights is not None
-        return _chances(_margin(self._weights, x["row"]))
+        return _chances(margin(self._weights, x["row"]))
 
     def _fit(self) -> bool:
         """Fit where there are rows of both classes, and tell whether there are."""

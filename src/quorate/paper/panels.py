@@ -91,6 +91,7 @@ def run_study(study: Study, jobs: int = 1, backend: str | None = None, advance: 
             "x": list(panel),
             "alone": _curve(alone[:, part]),
             "pwm": _curve(pwm[:, part]),
+            "ratio": _ratio(pwm[:, part], alone[:, part]),
         }
         place += len(panel)
     tried = [one for one in found if "rates" in one]
@@ -129,11 +130,25 @@ def _perfect(stream: RotatingHyperplane, simulation: int, n_slots: int) -> list[
 
 def _weights(weights: Any, n_relevant: int) -> dict[str, Any]:
     relevant, irrelevant = weights[:, 1 : n_relevant + 1].mean(axis=1), weights[:, n_relevant + 1 :].mean(axis=1)
+    ratio = _ratio(relevant[:, None], irrelevant[:, None])
     return {
         "relevant": _number(relevant),
         "irrelevant": _number(irrelevant),
-        "ratio": float(relevant.mean() / irrelevant.mean()),
+        "ratio": {"mean": ratio["mean"][0], "half": ratio["half"][0]},
     }
+
+
+def _ratio(above: Any, below: Any) -> dict[str, list[float]]:
+    """Ratios of means over the same simulations, and half of their 95 % intervals by the delta method."""
+    whole = ~np.isnan(above) & ~np.isnan(below)
+    means, halves = [], []
+    for place in range(above.shape[1]):
+        top, bottom = above[whole[:, place], place], below[whole[:, place], place]
+        ratio = top.mean() / bottom.mean()
+        spread = np.std(top - ratio * bottom, ddof=1) / (bottom.mean() * np.sqrt(len(top))) if len(top) > 1 else 0.0
+        means.append(float(ratio))
+        halves.append(float(1.96 * spread))
+    return {"mean": means, "half": halves}
 
 
 def _curve(values: Any) -> dict[str, list[float]]:

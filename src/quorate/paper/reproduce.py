@@ -16,12 +16,14 @@ from quorate.paper import figures
 from quorate.paper.bound_figure import run_bounds
 from quorate.paper.panels import Study, run_study, s1_study, s2_study
 from quorate.paper.report import write_report
-from quorate.paper.stream_claims import s1_claims, s2_claims, s3_claims
+from quorate.paper.s1_claims import s1_claims
+from quorate.paper.s2_claims import s2_claims
+from quorate.paper.s3_claims import s3_claims
 from quorate.paper.table import pieces, run_table
 from quorate.paper.table_claims import STREAMS, table_claims
 from quorate.paper.verdicts import Claim
 from quorate.schemes.marks import MEANINGS, entries
-from quorate.streams import load
+from quorate.streams import REAL_STREAMS, load
 
 __all__ = ["PARTS", "reproduce"]
 
@@ -33,6 +35,9 @@ PARTS = {
     "S3": "the bounds on a Gaussian stream",
     "related": "the table of related work",
 }
+
+#: The figures; those of an earlier run in the same folder are removed.
+FIGURES = ("table", "s1", "s1_variance", "s2_as_published", "s2_as_written", "s3")
 
 #: Simulations of S1, S2 and S3: as many as the paper's, or a few; and of how many of S3 a certificate is made.
 FULL = {"S1": 1000, "S2": 100, "S3": 10_000, "S3 certified": 500}
@@ -92,14 +97,19 @@ def reproduce(
         claims += judged
         took[part] = round(time.monotonic() - started, 1)
     results["missing"] = run.missing
+    if results["parts"] == ["table"] and not results["table"]:
+        raise SourceError(f"none of the data sets is there: {run.reasons['R1']}")
+    for name in FIGURES:
+        for ending in (".svg", ".png", ".csv"):
+            (out / name).with_suffix(ending).unlink(missing_ok=True)
     results["claims"] = msgspec.to_builtins(claims)
     _draw(results, out)
     (out / "results.json").write_text(json.dumps(results, indent=1, sort_keys=True, allow_nan=False) + "\n")
     took["all"] = round(time.monotonic() - began, 1)
-    about = {"seconds": took, "jobs": jobs, "backend": backend, "versions": versions()}
+    about = {"seconds": took, "jobs": jobs, "backend": backend, "versions": versions(), "missing": run.reasons}
     (out / "run.json").write_text(json.dumps(about, indent=1) + "\n")
     write_report(results, about, out)
-    return {**results, "seconds": took}
+    return {**results, "seconds": took, "reasons": run.reasons}
 
 
 class _Run:
@@ -109,6 +119,8 @@ class _Run:
         self.sizes, self.seed, self.jobs, self.backend = sizes, seed, jobs, backend
         self.quick, self.progress = quick, progress
         self.missing: dict[str, str] = {}
+        self.reasons: dict[str, str] = {}
+        self.s1_study: dict[str, Any] | None = None
 
     def _advance(self, what: str, total: int) -> Callable[[int], None]:
         done = 0
@@ -130,14 +142,15 @@ class _Run:
             "standard_deviation": self._study("S1", s1_study(self.seed, self.sizes["S1"])),
             "variance": self._study("S1, more drift", s1_study(self.seed, self.sizes["S1"], variance=True)),
         }
-        return found, s1_claims(found["standard_deviation"])
+        self.s1_study = found["standard_deviation"]
+        return found, s1_claims(self.s1_study)
 
     def s2(self) -> tuple[dict[str, Any], list[Claim]]:
         found = {
             "as_published": self._study("S2 as published", s2_study(self.seed, self.sizes["S2"])),
             "as_written": self._study("S2 as written", s2_study(self.seed, self.sizes["S2"], published=False)),
         }
-        return found, s2_claims(found["as_published"], found["as_written"])
+        return found, s2_claims(found["as_published"], found["as_written"], self.s1_study)
 
     def s3(self) -> tuple[dict[str, Any], list[Claim]]:
         n_simulations = self.sizes["S3"]
@@ -162,7 +175,8 @@ class _Run:
             try:
                 stream = load(name, data, download=False)
             except SourceError as reason:
-                self.missing[name] = str(reason)
+                self.missing[name] = f"{REAL_STREAMS[name].title}: the file {REAL_STREAMS[name].file}"
+                self.reasons[name] = str(reason)
                 continue
             self.progress(f"{name}, reading", 1, 1)
             options: dict[str, Any] = {"schemes": schemes} | ({} if n_starts is None else {"n_starts": n_starts})

@@ -17,7 +17,7 @@ import numpy as np
 
 from quorate._extras import load as load_extra
 from quorate.errors import LocalError
-from quorate.paper.layout import N_LEARNERS, kinds_of, rows_needed
+from quorate.paper.layout import N_LEARNERS, check_start, kinds_of
 from quorate.streams import RealStream
 
 if TYPE_CHECKING:
@@ -69,11 +69,7 @@ def prepared(stream: RealStream, start: int = 0) -> Prepared:
     start
         The row at which the layout begins.
     """
-    if not 0 <= start <= len(stream.labels) - rows_needed(stream):
-        raise LocalError(
-            f"{stream.name} has {len(stream.labels)} rows and the layout takes {rows_needed(stream)}; "
-            f"it cannot start at row {start}"
-        )
+    check_start(stream, start)
     spec = stream.spec
     n_train = N_LEARNERS * spec.train_rows
     testing = start + n_train + spec.tuning_rows

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from quorate.errors import LocalError
+from quorate.paper.logistic import margin, step
 from quorate.rules.inputs import learning_order
 from quorate.rules.kernels import compiled, pwm_late
 from quorate.streams import NEVER, Feedback, SyntheticStream, Uniform
@@ -38,9 +39,8 @@ class Setting(NamedTuple):
     observe_prob
         How likely an instance is observed.
     everybody
-        Whether that is so for each learner on its own; otherwise for learner 1 only.
-    judged
-        ``observed``: only slots that learner 1 observes count; ``all``: all do, and in the others ALONE says +1.
+        Whether that is so for each learner on its own, and learner 1 learns the weights of a slot it has not observed
+        from the others' votes, as the extended algorithm does; otherwise for learner 1 only.
     """
 
     n_aggregated: int | None = None
@@ -48,7 +48,6 @@ class Setting(NamedTuple):
     label_prob: float = 1.0
     observe_prob: float = 1.0
     everybody: bool = False
-    judged: str = "observed"
 
 
 class Outcome(NamedTuple):
@@ -112,9 +111,8 @@ def simulate(
     weights = np.zeros((len(settings), stream.n_learners + 1), np.int64)
     for number, setting in enumerate(settings):
         run = _run(stream, simulation, drawn, perfect, setting, rate)
-        own = np.where(run.votes[:, 0] == 0, np.int8(1), run.votes[:, 0])
-        counts = run.observed if setting.judged == "observed" else np.ones(n_slots, bool)
-        alone[number] = (own != drawn.labels)[counts].mean() if counts.any() else np.nan
+        counts = run.observed  # what it does not observe, learner 1 cannot decide alone
+        alone[number] = (run.votes[:, 0] != drawn.labels)[counts].mean() if counts.any() else np.nan
         pwm[number] = (run.decisions != drawn.labels)[counts].mean() if counts.any() else np.nan
         weights[number, : run.weights.shape[1]] = run.weights[0]
     return Outcome(alone, pwm, weights)
@@ -147,7 +145,7 @@ def _run(
     rate: float,
 ) -> Run:
     votes, arrivals, observed = _votes(stream, simulation, drawn.features, _local_labels(drawn), perfect, setting, rate)
-    n_used = setting.n_aggregated or stream.n_learners
+    n_used = stream.n_learners if setting.n_aggregated is None else setting.n_aggregated
     if not 1 <= n_used <= stream.n_learners:
         raise LocalError(f"n_aggregated is {n_used}; there are {stream.n_learners} learners")
     vectors = np.zeros((2, n_used + 1), np.int32)
@@ -222,23 +220,11 @@ def _logistic(
     rate: float,
     votes: NDArray[np.int8],
 ) -> None:
-    n_slots, n_features = features.shape
-    weights = np.zeros(n_features)
-    intercept = 0.0
+    weights = np.zeros(features.shape[1] + 1)
     done = 0
-    for slot in range(n_slots):
-        margin = intercept
-        for place in range(n_features):
-            margin += weights[place] * features[slot, place]
-        votes[slot] = 1 if margin >= 0 else -1
+    for slot in range(len(features)):
+        votes[slot] = 1 if margin(weights, features[slot]) >= 0 else -1
         while done < learned[slot]:
             late = order[done]
-            margin = intercept
-            for place in range(n_features):
-                margin += weights[place] * features[late, place]
-            label = labels[late]
-            step = rate * label / (1.0 + np.exp(label * margin))
-            for place in range(n_features):
-                weights[place] += step * features[late, place]
-            intercept += step
+            step(weights, features[late], float(labels[late]), rate)
             done += 1

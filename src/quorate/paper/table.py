@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate.evaluate import interval, measure
+from quorate.evaluate.measures import finite
 from quorate.paper.layout import RealVotes, real_votes, rows_needed
 from quorate.paper.retrained import Prepared, prepared, scheme_on_test_block
 from quorate.paper.work import spread
@@ -86,6 +87,7 @@ def run_table(
         swept.append(decided)
         labels.append(truth)
         advance(1)
+    two_classes = [place for place, truth in enumerate(labels) if place == 0 or len(np.unique(truth)) == 2]
     issued = dict(swept[0])
     if chosen:
         rows = prepared(slices[0])
@@ -99,10 +101,10 @@ def run_table(
         "slots": len(labels[0]),
         "train_rows": stream.spec.train_rows,
         "rows": {name: _row(decisions, labels[0], issued["PreviousLabel"]) for name, decisions in issued.items()},
-        "starts": starts,
+        "starts": [starts[place] for place in two_classes],
+        "starts_of_one_class": [start for place, start in enumerate(starts) if place not in two_classes],
         "sweep": {
-            name: [float((each[name] != truth).mean()) for each, truth in zip(swept, labels, strict=True)]
-            for name in swept[0]
+            name: [float((swept[place][name] != labels[place]).mean()) for place in two_classes] for name in swept[0]
         },
     }
 
@@ -143,6 +145,6 @@ def _row(decisions: NDArray[np.int8], labels: NDArray[np.int8], previous: NDArra
     return {
         "error": measured.error,
         "interval": interval(parts),
-        "kappa": measured.kappa,
-        "kappa_temporal": measured.kappa_temporal,
+        "kappa": finite(measured.kappa),
+        "kappa_temporal": finite(measured.kappa_temporal),
     }

@@ -54,10 +54,10 @@ def claim(
     return Claim(about, text, paper, ours, verdict, why if holds else why_not)
 
 
-def near(ours: float, paper: float, relative: float = 0.2, absolute: float = 0.0) -> bool:
+def near(ours: float, paper: float, relative: float = 0.1, absolute: float = 0.0) -> bool:
     """Whether two numbers are the same, as far as an evaluation on other rows and machines can tell.
 
-    >>> near(0.17, 0.19), near(11.2, 14.3), near(0.0, 0.1, absolute=0.2)
+    >>> near(0.175, 0.19), near(11.2, 14.3), near(0.0, 0.1, absolute=0.2)
     (True, False, True)
     """
     return abs(ours - paper) <= max(relative * abs(paper), absolute)

@@ -22,6 +22,7 @@ NEVER = -1
 DELAY_SLOTS_MAX = 1 << 40
 
 _BLOCK_SLOTS = 1 << 16
+_OWN = 0xFEEDBACC  # no stream draws with this: with the same seed, its features would be our delays
 _NARROW_MAX = 1 << 30  # two numbers below this add up within 32 bits
 
 
@@ -130,9 +131,9 @@ class Feedback:
     >>> feedback = Feedback(delay=Uniform(0, 3), label_prob=0.5, observe_prob={"b": 0.5}, seed=1)
     >>> arrivals, present = feedback.realize(6, names=["a", "b"])
     >>> arrivals.tolist()
-    [2, -1, -1, 6, -1, 6]
+    [-1, 2, -1, 6, -1, -1]
     >>> present.sum(axis=0).tolist()
-    [6, 4]
+    [6, 1]
     """
 
     def __init__(
@@ -156,7 +157,7 @@ class Feedback:
     def realize(self, n_slots: int, names: Sequence[str]) -> Realized:
         """Draw what becomes of the first `n_slots` slots."""
         self._check_names(names)
-        of_delays, of_gaps, of_absences = (np.random.default_rng([self.seed, part]) for part in range(3))
+        of_delays, of_gaps, of_absences = (np.random.default_rng([self.seed, part, _OWN]) for part in range(3))
         arrivals: NDArray[Any] = np.arange(n_slots, dtype=np.int32 if n_slots < _NARROW_MAX else np.int64)
         everybody = not callable(self.observe_prob) and self.observe_prob == 1.0
         # A stream may be long: nothing is drawn that nobody asked for, and what is drawn, in blocks.
