@@ -80,7 +80,8 @@ class Broker:
         finally:
             log.close()
         try:
-            self.address = await asyncio.wait_for(self._listening(ports), START_S)
+            async with asyncio.timeout(START_S):
+                self.address = await self._listening(ports)
         except TimeoutError:
             await self.kill()
             raise LogError(f"{binary} did not start within {START_S:.0f} s; see {self.folder / 'broker.log'}") from None
@@ -110,7 +111,8 @@ class Broker:
         if self.pid is not None and self._process is not None:
             self._process.send_signal(signal.SIGTERM)
             try:
-                await asyncio.wait_for(self._process.wait(), STOP_S)
+                async with asyncio.timeout(STOP_S):
+                    await self._process.wait()
             except TimeoutError:
                 await self.kill()
 

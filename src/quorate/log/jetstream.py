@@ -146,7 +146,8 @@ class JetStreamLog:
             for subject, payload, number in messages:
                 headers = {"Nats-Msg-Id": number, "Nats-Expected-Stream": self.stream}
                 answers.append(await self._js.publish_async(subject, payload, headers=headers, wait_stall=ANSWER_S))
-            done = await asyncio.wait_for(asyncio.gather(*answers), ANSWER_S)
+            async with asyncio.timeout(ANSWER_S):  # not wait_for: until Python 3.12 it may swallow being cancelled
+                done = [await answer for answer in answers]
         except (TimeoutError, errors.Error, OSError) as error:
             raise LogError(f"the events may be in the log or not; append them again: {_reason(error)}") from None
         return max((answer.seq for answer in done), default=await self.last() if not messages else 0)
@@ -176,7 +177,8 @@ class JetStreamLog:
             except (TimeoutError, errors.Error, OSError) as error:
                 _logger.info("reading %s broke off after %d: %s", self.stream, position, _reason(error))
                 with contextlib.suppress(asyncio.TimeoutError):
-                    await asyncio.wait_for(self._closed.wait(), back_off)
+                    async with asyncio.timeout(back_off):
+                        await self._closed.wait()
                 back_off = min(2 * back_off, BACK_OFF_MAX_S)
 
     async def _check_first(self, position: int) -> None:
@@ -257,6 +259,7 @@ async def connect(
         on_state(_reason(error))
 
     try:
+        # Here wait_for is right: nats-py holds being cancelled back while it tries on, so a timeout would never fire.
         connection = await asyncio.wait_for(
             nats.connect(
                 servers,

@@ -1,0 +1,22 @@
+"""The node: a running learner, with its model, source, log and checkpoints; and the audit of what it did."""
+
+from quorate.node.batching import batched
+from quorate.node.checkpoint import Checkpoint, FileStore, MemoryStore, Store
+from quorate.node.node import Node
+from quorate.node.replay import Replay, replay
+from quorate.node.site import Instance, ListSource, LocalModel, Source
+
+__all__ = [
+    "Checkpoint",
+    "FileStore",
+    "Instance",
+    "ListSource",
+    "LocalModel",
+    "MemoryStore",
+    "Node",
+    "Replay",
+    "Source",
+    "Store",
+    "batched",
+    "replay",
+]

@@ -1,0 +1,197 @@
+"""Checkpoints: all that a node needs to go on where it stood, written so that a crash leaves a whole one.
+
+A file is one line that says how long the two parts are and what their digest is, the document as JSON, and the model as
+its own bytes. It is written beside the old one, synced, and put in its place; the old one is kept as ``.previous``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from quorate.errors import SnapshotError
+
+__all__ = ["Checkpoint", "FileStore", "MemoryStore", "Store", "packed", "unpacked"]
+
+_MAGIC = "quorate-checkpoint"
+
+
+class Checkpoint(msgspec.Struct, frozen=True):
+    """What a node writes down.
+
+    Parameters
+    ----------
+    log
+        Which log it reads.
+    position
+        The last entry it has applied.
+    voted
+        The last slot whose vote of its own it has read back: its source goes on after it. -1 for none.
+    faults
+        How many entries could not be used.
+    learner
+        The learner's snapshot.
+    model
+        The model and the instances that wait for their labels, as the node pickled them.
+    schema
+        The version of this form.
+    """
+
+    log: str
+    position: int
+    voted: int
+    faults: int
+    learner: dict[str, Any]
+    model: bytes = b""
+    schema: int = 1
+
+
+class _Document(msgspec.Struct):
+    log: str
+    position: int
+    voted: int
+    faults: int
+    learner: dict[str, Any]
+    schema: int
+
+
+class Store(Protocol):
+    """Where checkpoints are kept."""
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Keep a checkpoint; when this returns, it outlives a loss of power."""
+
+    def load(self) -> Checkpoint | None:
+        """The last whole checkpoint, if there is any."""
+
+
+def packed(checkpoint: Checkpoint) -> bytes:
+    """The bytes of a checkpoint.
+
+    >>> packed(Checkpoint("log", 7, 3, 0, {"schema": 1}))[:60]
+    b'quorate-checkpoint 1 81 0 a37893106a63947089f7232e0480d2d748'
+    """
+    document = msgspec.json.encode(
+        _Document(
+            checkpoint.log,
+            checkpoint.position,
+            checkpoint.voted,
+            checkpoint.faults,
+            checkpoint.learner,
+            checkpoint.schema,
+        )
+    )
+    body = document + checkpoint.model
+    digest = hashlib.sha256(body).hexdigest()
+    return f"{_MAGIC} 1 {len(document)} {len(checkpoint.model)} {digest}\n".encode() + body
+
+
+def unpacked(content: bytes, where: str) -> Checkpoint:
+    """Read a checkpoint, or say what is wrong with it.
+
+    >>> unpacked(packed(Checkpoint("log", 7, 3, 0, {"schema": 1})), "here").position
+    7
+    >>> unpacked(packed(Checkpoint("log", 7, 3, 0, {"schema": 1}))[:-1], "here")
+    Traceback (most recent call last):
+    ...
+    quorate.errors.SnapshotError: the checkpoint here is damaged: it has 80 of 81 bytes
+    """
+    head, _, body = content.partition(b"\n")
+    try:
+        magic, version, n_document, n_model, digest = head.decode().split()
+        sizes = int(n_document), int(n_model)
+    except (UnicodeDecodeError, ValueError):
+        raise SnapshotError(f"{where} is no checkpoint") from None
+    if magic != _MAGIC or version != "1":
+        raise SnapshotError(f"{where} is a checkpoint of form {version}; this release reads form 1")
+    if len(body) != sum(sizes):
+        raise SnapshotError(f"the checkpoint {where} is damaged: it has {len(body)} of {sum(sizes)} bytes")
+    if hashlib.sha256(body).hexdigest() != digest:
+        raise SnapshotError(f"the checkpoint {where} is damaged: its digest is another")
+    try:
+        document = msgspec.json.decode(body[: sizes[0]], type=_Document)
+    except msgspec.MsgspecError as error:
+        raise SnapshotError(f"the checkpoint {where} cannot be read: {error}") from None
+    return Checkpoint(**msgspec.structs.asdict(document), model=body[sizes[0] :])
+
+
+class FileStore:
+    """Checkpoints in a file.
+
+    Parameters
+    ----------
+    path
+        The file; its folder is made.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.previous = self.path.with_name(self.path.name + ".previous")
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Write beside, sync, put in place."""
+        beside = self.path.with_name(self.path.name + ".new")
+        with beside.open("wb") as file:
+            file.write(packed(checkpoint))
+            file.flush()
+            os.fsync(file.fileno())
+        if self.path.exists():
+            self.path.replace(self.previous)
+        beside.replace(self.path)
+        folder = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def load(self) -> Checkpoint | None:
+        """The last whole checkpoint; damaged ones are passed over while there is another."""
+        damage: SnapshotError | None = None
+        for path in (self.path, self.previous):
+            if not path.exists():
+                continue
+            try:
+                return unpacked(path.read_bytes(), str(path))
+            except SnapshotError as error:
+                damage = damage or error
+        if damage is not None:
+            raise damage
+        return None
+
+
+class MemoryStore:
+    """Checkpoints in memory, in their written form; for one process, and for trials with damage.
+
+    >>> store = MemoryStore()
+    >>> store.save(Checkpoint("log", 7, 3, 0, {})), store.save(Checkpoint("log", 9, 4, 0, {}))
+    (None, None)
+    >>> store.tear(20)
+    >>> store.load().position
+    7
+    """
+
+    def __init__(self) -> None:
+        self._kept: list[bytes] = []
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Keep a checkpoint, and the one before it."""
+        self._kept = [*self._kept[-1:], packed(checkpoint)]
+
+    def tear(self, n_bytes: int) -> None:
+        """Leave only the beginning of the last checkpoint, if there is one before it."""
+        if len(self._kept) == 2:
+            self._kept[1] = self._kept[1][:n_bytes]
+
+    def load(self) -> Checkpoint | None:
+        """The last whole checkpoint."""
+        for content in reversed(self._kept):
+            try:
+                return unpacked(content, "in memory")
+            except SnapshotError:
+                continue
+        return None

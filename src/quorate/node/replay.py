@@ -1,0 +1,80 @@
+"""The audit: fold the log again, from its beginning, and see what a learner must have become."""
+
+from __future__ import annotations
+
+from quorate.errors import RemoteError
+from quorate.events import Decision
+from quorate.learner import Learner
+from quorate.log import Log
+
+__all__ = ["Replay", "replay"]
+
+
+class Replay:
+    """What the log makes of a learner.
+
+    Parameters
+    ----------
+    learner
+        The learner, which has not begun; it is the one that is folded.
+
+    Attributes
+    ----------
+    learner, faults, position
+        As a node's.
+    decisions
+        What it decided, by slot; the first decision on a slot is the one that counts.
+    """
+
+    def __init__(self, learner: Learner) -> None:
+        self.learner = learner
+        self.faults = 0
+        self.position = 0
+        self.decisions: dict[int, Decision] = {}
+
+
+async def replay(log: Log, learner: Learner, until: int | None = None) -> Replay:
+    """Fold a log into a learner that has not begun.
+
+    Parameters
+    ----------
+    log
+        The log.
+    learner
+        A learner with the same name, members, rule, horizon and limits as the one that is audited.
+    until
+        The last entry to apply. Default: the last there is.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> from quorate.events import Label, Vote
+    >>> from quorate.log import MemoryLog
+    >>> async def example():
+    ...     log = MemoryLog()
+    ...     await log.append([Vote(1, "a", 1), Decision(1, "a", 1, (1,)), Label(1, -1)])
+    ...     return (await replay(log, Learner("a", ["a"]))).learner.rule.weights
+    >>> asyncio.run(example())
+    [-1, -1]
+    """
+    found = Replay(learner)
+    last = await log.last() if until is None else until
+    if last == 0:
+        return found
+    async for entry in log.read():
+        if entry.position > last:
+            break
+        found.position = entry.position
+        if entry.event is None:
+            found.faults += 1
+        else:
+            try:
+                counted = learner.receive(entry.event)
+            except RemoteError:
+                found.faults += 1
+            else:
+                if counted and isinstance(entry.event, Decision) and entry.event.learner == learner.name:
+                    found.decisions[entry.event.slot] = entry.event
+        if entry.position >= last:
+            break
+    return found

@@ -1,0 +1,59 @@
+"""Where a model works: one thing after the other, in a thread of its own, so that nothing else waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+__all__ = ["Worker"]
+
+
+class Worker:
+    """Does what it is given in its order; with a thread or, for trials that must repeat themselves, without.
+
+    Parameters
+    ----------
+    in_thread
+        Whether there is a thread.
+
+    Examples
+    --------
+    >>> async def example():
+    ...     worker, learned = Worker(in_thread=True), []
+    ...     worker.post(learned.append, 1)
+    ...     return await worker.call(len, learned)
+    >>> asyncio.run(example())
+    1
+    """
+
+    def __init__(self, in_thread: bool) -> None:
+        self._pool = ThreadPoolExecutor(1, "quorate-model") if in_thread else None
+        self._failure: BaseException | None = None
+
+    async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Do this after all that was posted, and give its answer."""
+        if self._failure is not None:
+            raise self._failure
+        if self._pool is None:
+            return function(*arguments)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, function, *arguments)
+
+    def post(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Do this after all that was posted before; if it fails, whoever comes next is told."""
+        if self._failure is not None:
+            raise self._failure
+        if self._pool is None:
+            function(*arguments)
+            return
+        self._pool.submit(function, *arguments).add_done_callback(self._remember)
+
+    def _remember(self, done: Future[Any]) -> None:
+        if not done.cancelled() and done.exception() is not None:
+            self._failure = self._failure or done.exception()
+
+    async def close(self) -> None:
+        """Drop what was not begun, and wait for what was: a checkpoint is not left half written."""
+        if self._pool is not None:
+            await asyncio.to_thread(self._pool.shutdown, wait=True, cancel_futures=True)
