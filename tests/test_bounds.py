@@ -188,7 +188,7 @@ def exact_chance(seen: int, mistakes: int, probability: Fraction) -> Fraction:
 
 
 @ATTACKS
-@given(st.integers(0, 2**32), st.integers(1, 7), st.integers(1, 9), st.sampled_from([0.5, 0.8, 0.95]))
+@given(st.integers(0, 2**32), st.integers(1, 6), st.integers(1, 9), st.sampled_from([0.5, 0.8, 0.95]))
 def test_attack_missing_labels(seed: int, n_slots: int, tenths: int, confidence: float) -> None:
     """The exact chance that the certificate is broken, over everything that can be observed.
 
@@ -226,9 +226,9 @@ def test_missing_labels_agree_with_exact_binomials(seen: int, probability: float
 
 
 def test_missing_labels_on_a_long_run() -> None:
-    """One label in two comes; of 200 runs, fewer than the confidence allows may break it (here none does)."""
+    """One label in two comes; of 60 runs, fewer than the confidence allows may break it (here none does)."""
     broken, sharper = 0, 0
-    for seed in range(200):
+    for seed in range(60):
         generator = np.random.default_rng(seed)
         labels = generator.choice((-1, 1), 2000)
         votes = labels[:, None] * np.where(generator.random((2000, 3)) < [0.02, 0.4, 0.5], -1, 1)
@@ -241,7 +241,7 @@ def test_missing_labels_on_a_long_run() -> None:
         broken += mistakes > certificate.mistakes_max
         sharper += certificate.mistakes_max < certify(votes, np.where(came, labels, 0), search=False).mistakes_max
     assert broken == 0
-    assert sharper == 200
+    assert sharper == 60
 
 
 # What must be shown

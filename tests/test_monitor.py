@@ -54,7 +54,8 @@ class Game:
                 self.counted = set(self.learner.pending_slots)
                 self.departures = 0
             self._slot(slot)
-            self._check()
+            if slot % 3 == 0 or slot == self.n_slots - 1:
+                self._check()
 
     def _votes(self) -> tuple[int, list[int]]:
         """Of ten tries the first that fools the weights as they are."""
