@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from quorate import ExtendedPWM, Label, Learner, Monitor, Vote
+from quorate.ensemble.models import Model
 from quorate.errors import LocalError, LogError, SnapshotError
 from quorate.events import Decision, Event, Join, Leave, Votes
 from quorate.log import Faults, JetStreamLog, MemoryLog, SimulatedLog, run_in_virtual_time
@@ -26,10 +27,11 @@ FIRST_SEED = int(os.environ.get("QUORATE_FIRST_SEED", "0"))
 PARTS = 20
 
 
-class Remembering:
+class Remembering(Model):
     """A model that votes what it sees, and remembers what it learned."""
 
     def __init__(self) -> None:
+        super().__init__("a", None, (False, True))
         self.learned: list[tuple[Any, bool]] = []
 
     def vote(self, x: Any) -> int:

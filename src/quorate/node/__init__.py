@@ -4,14 +4,13 @@ from quorate.node.batching import batched
 from quorate.node.checkpoint import Checkpoint, FileStore, MemoryStore, Store
 from quorate.node.node import Node
 from quorate.node.replay import Replay, replay
-from quorate.node.site import Instance, ListSource, LocalModel, Source
+from quorate.node.site import Instance, ListSource, Source
 
 __all__ = [
     "Checkpoint",
     "FileStore",
     "Instance",
     "ListSource",
-    "LocalModel",
     "MemoryStore",
     "Node",
     "Replay",

@@ -25,13 +25,14 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from quorate.ensemble.models import Model
 from quorate.errors import LocalError, LogError, RemoteError, SnapshotError
 from quorate.events import Decision, Event, Label, Vote, Votes
 from quorate.learner import Learner
 from quorate.log import Entry, Log
 from quorate.node.batching import BATCH, batched
 from quorate.node.checkpoint import Checkpoint, Store
-from quorate.node.site import LocalModel, Source
+from quorate.node.site import Source
 from quorate.node.tasks import end_all, until_one_fails
 from quorate.node.worker import Worker
 
@@ -80,7 +81,7 @@ class Node:
         store: Store | None = None,
         *,
         source: Source | None = None,
-        model: LocalModel | None = None,
+        model: Model | None = None,
         deadline_s: float = 1.0,
         checkpoint_slots: int = 1000,
         checkpoint_s: float = 30.0,
@@ -259,12 +260,12 @@ class Node:
             while self._n_undecided() >= self.ahead:
                 self._changed.clear()
                 await self._changed.wait()
-            vote = await self._worker.call(self.model.vote, instance.x)
+            vote, kept = await self._worker.call(self.model.decide, instance.x)
             self._seen = instance.slot
             if instance.slot in self._early:
-                self._worker.post(self.model.learn, instance.x, self._early.pop(instance.slot) > 0)
+                self._worker.post(self.model.learn, kept, self._early.pop(instance.slot) > 0)
             else:
-                self._kept[instance.slot] = instance.x
+                self._kept[instance.slot] = kept
             if vote and instance.slot > self.voted:
                 self._undecided.append(instance.slot)
                 self._outbox.append(Vote(instance.slot, self.learner.name, vote))

@@ -1,11 +1,11 @@
-"""What a site brings to its node: instances with their slots, and a model that votes on them."""
+"""What a site brings to its node: instances with their slots."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 from typing import Any, NamedTuple, Protocol
 
-__all__ = ["Instance", "ListSource", "LocalModel", "Source"]
+__all__ = ["Instance", "ListSource", "Source"]
 
 
 class Instance(NamedTuple):
@@ -22,16 +22,6 @@ class Source(Protocol):
 
     def instances(self, after: int) -> AsyncIterator[Instance]:
         """Give the instances after a slot, -1 for all."""
-
-
-class LocalModel(Protocol):
-    """What a node asks of a model; `quorate.ensemble.models.wrap` makes one of any estimator or function."""
-
-    def vote(self, x: Any) -> int:
-        """Vote on an instance: -1, +1, or 0 where it cannot say."""
-
-    def learn(self, kept: Any, y: Any) -> None:
-        """Learn the label of an instance."""
 
 
 class ListSource:

@@ -109,7 +109,7 @@ class Member:
         if self._is_river:
             try:
                 return dict(self.model.predict_proba_one(x))
-            except NotImplementedError:
+            except NotImplementedError:  # how River says that a classifier has no probabilities
                 return {self.predict_one(x): 1.0}
         if self._only is None and hasattr(self.model, "predict_proba") and hasattr(self.model, "classes_"):
             row = self.model.predict_proba([self._row(x)])[0].tolist()
