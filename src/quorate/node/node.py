@@ -26,12 +26,13 @@ from collections.abc import Callable
 from typing import Any
 
 from quorate.ensemble.models import Model
-from quorate.errors import LocalError, LogError, RemoteError, SnapshotError
+from quorate.errors import LocalError, LogError, SnapshotError
 from quorate.events import Decision, Event, Label, Vote, Votes
 from quorate.learner import Learner
 from quorate.log import Entry, Log
 from quorate.node.batching import BATCH, batched
 from quorate.node.checkpoint import Checkpoint, Store
+from quorate.node.replay import applied
 from quorate.node.site import Source
 from quorate.node.tasks import end_all, until_one_fails
 from quorate.node.worker import Worker
@@ -200,20 +201,14 @@ class Node:
 
     def _apply(self, entry: Entry) -> None:
         self.position = entry.position
-        event = entry.event
-        if event is None:
-            self._count_fault(entry.fault or "")
+        counted, fault = applied(self.learner, entry)
+        if fault is not None:
+            self._count_fault(fault)
             return
-        own_decision = isinstance(event, Decision) and event.learner == self.learner.name
-        try:
-            counted = self.learner.receive(event)
-        except RemoteError as error:
-            self._count_fault(str(error))
-            return
-        match event:
+        match event := entry.event:
             case Vote() | Votes():
                 self._hear(event)
-            case Decision() if own_decision and counted:
+            case Decision() if counted and event.learner == self.learner.name:
                 self._decided = max(self._decided, event.slot)
                 self._forget_before(event.slot)
                 self.on_decision(event)

@@ -5,9 +5,23 @@ from __future__ import annotations
 from quorate.errors import RemoteError
 from quorate.events import Decision
 from quorate.learner import Learner
-from quorate.log import Log
+from quorate.log import Entry, Log
 
-__all__ = ["Replay", "replay"]
+__all__ = ["Replay", "applied", "replay"]
+
+
+def applied(learner: Learner, entry: Entry) -> tuple[bool, str | None]:
+    """Give an entry to a learner: whether it counted, and why it could not be used. Nodes and audits fold with this.
+
+    >>> applied(Learner("a", ["a"]), Entry(1, None, "random bytes"))
+    (False, 'random bytes')
+    """
+    if entry.event is None:
+        return False, entry.fault or ""
+    try:
+        return learner.receive(entry.event), None
+    except RemoteError as error:
+        return False, str(error)
 
 
 class Replay:
@@ -65,16 +79,10 @@ async def replay(log: Log, learner: Learner, until: int | None = None) -> Replay
         if entry.position > last:
             break
         found.position = entry.position
-        if entry.event is None:
-            found.faults += 1
-        else:
-            try:
-                counted = learner.receive(entry.event)
-            except RemoteError:
-                found.faults += 1
-            else:
-                if counted and isinstance(entry.event, Decision) and entry.event.learner == learner.name:
-                    found.decisions[entry.event.slot] = entry.event
+        counted, fault = applied(learner, entry)
+        found.faults += fault is not None
+        if counted and isinstance(entry.event, Decision) and entry.event.learner == learner.name:
+            found.decisions[entry.event.slot] = entry.event
         if entry.position >= last:
             break
     return found
