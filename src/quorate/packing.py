@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["CODE_OF", "VALUE_OF", "bytes_needed", "is_packed", "pack", "unpack"]
+__all__ = ["CODE_OF", "VALUE_OF", "are_packed", "bytes_needed", "codes_of", "is_packed", "pack", "unpack"]
 
 #: The two bits of each vote.
 CODE_OF = {0: 0b00, 1: 0b01, -1: 0b10}
@@ -19,6 +19,9 @@ _FOUR_OF = [
     None if 3 in (codes := [byte >> shift & 3 for shift in (0, 2, 4, 6)]) else tuple(VALUE_OF[code] for code in codes)
     for byte in range(256)
 ]
+_GOOD = bytes(byte for byte, four in enumerate(_FOUR_OF) if four is not None)
+#: From a byte to the code at each of its four places.
+_CODE_AT = [bytes(byte >> 2 * place & 3 for byte in range(256)) for place in range(4)]
 _BYTE_OF = {four: byte for byte, four in enumerate(_FOUR_OF) if four is not None}
 
 
@@ -59,7 +62,29 @@ def is_packed(packed: bytes | bytearray, count: int) -> bool:
     >>> is_packed(b"\x49\x02", 5), is_packed(b"\x49\x02", 9), is_packed(b"\x03", 4)
     (True, False, False)
     """
-    if len(packed) != bytes_needed(count) or any(_FOUR_OF[byte] is None for byte in packed):
+    return len(packed) == bytes_needed(count) and are_packed(packed, count)
+
+
+def are_packed(rows: bytes | bytearray, count: int) -> bool:
+    r"""Whether these bytes are rows one after the other, each what `pack` makes of some `count` votes.
+
+    >>> are_packed(b"\x49\x02\x49\x01", 5), are_packed(b"\x49\x02\x49\x04", 5)
+    (True, False)
+    """
+    width = bytes_needed(count)
+    if rows.translate(None, _GOOD):
         return False
     used_bits = 2 * (count % 4)
-    return used_bits == 0 or packed[-1] >> used_bits == 0
+    return used_bits == 0 or max(rows[width - 1 :: width], default=0) >> used_bits == 0
+
+
+def codes_of(packed: bytes | bytearray, count: int) -> bytes:
+    r"""The codes of packed votes, a byte each.
+
+    >>> codes_of(bytes.fromhex("4902"), 5)
+    b'\x01\x02\x00\x01\x02'
+    """
+    codes = bytearray(4 * len(packed))
+    for place in range(4):
+        codes[place::4] = packed.translate(_CODE_AT[place])
+    return bytes(codes[:count])

@@ -1,7 +1,7 @@
 """Events: what learners tell each other, and its form on the wire."""
 
 from quorate.events.faults import SLOT_MAX, VOTES_COUNT_MAX, fault_of, is_name
-from quorate.events.kinds import WIRE_VERSION, Decision, Event, Join, Label, Leave, Vote, Votes
+from quorate.events.kinds import WIRE_VERSION, Decision, Decisions, Event, Join, Label, Labels, Leave, Vote, Votes
 from quorate.events.wire import MESSAGE_BYTES_MAX, decode, encode
 
 __all__ = [
@@ -10,9 +10,11 @@ __all__ = [
     "VOTES_COUNT_MAX",
     "WIRE_VERSION",
     "Decision",
+    "Decisions",
     "Event",
     "Join",
     "Label",
+    "Labels",
     "Leave",
     "Vote",
     "Votes",

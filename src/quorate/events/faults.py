@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from quorate.events.kinds import Decision, Event, Join, Label, Leave, Vote, Votes
-from quorate.packing import bytes_needed, is_packed
+from quorate.events.kinds import Decision, Decisions, Event, Join, Label, Labels, Leave, Vote, Votes
+from quorate.packing import are_packed, bytes_needed, codes_of, is_packed
 
 __all__ = ["SLOT_MAX", "VOTES_COUNT_MAX", "fault_of", "is_name"]
 
@@ -41,8 +41,13 @@ def fault_of(event: Event) -> str | None:
                 or _sign_fault("value", event.value, f"a {kind}")
                 or (_decision_fault(event) if isinstance(event, Decision) else None)
             )
-        case Votes():
-            return _slot_fault("first_slot", event.first_slot) or _name_fault(event.learner) or _votes_fault(event)
+        case Votes() | Labels() | Decisions():
+            return (
+                _slot_fault("first_slot", event.first_slot)
+                or _name_fault(event.learner, optional=isinstance(event, Labels))
+                or _batch_fault(event)
+                or (_decisions_fault(event) if isinstance(event, Decisions) else None)
+            )
         case Join() | Leave():
             if event.epoch is not None and not (_is_int(event.epoch) and event.epoch >= 1):
                 return f"epoch is {event.epoch!r}; a change of membership is numbered from 1"
@@ -81,15 +86,35 @@ def _decision_fault(decision: Decision) -> str | None:
     return None
 
 
-def _votes_fault(votes: Votes) -> str | None:
-    if not (_is_int(votes.count) and 1 <= votes.count <= VOTES_COUNT_MAX):
-        return f"count is {votes.count!r}; a batch covers 1 to {VOTES_COUNT_MAX} slots"
-    if votes.first_slot + votes.count - 1 > SLOT_MAX:
-        return f"first_slot is {votes.first_slot}; with {votes.count} slots it runs past {SLOT_MAX}"
-    if not isinstance(votes.packed, bytes) or not is_packed(votes.packed, votes.count):
-        size = len(votes.packed) if isinstance(votes.packed, bytes) else "no"
+def _batch_fault(batch: Votes | Labels | Decisions) -> str | None:
+    if not (_is_int(batch.count) and 1 <= batch.count <= VOTES_COUNT_MAX):
+        return f"count is {batch.count!r}; a batch covers 1 to {VOTES_COUNT_MAX} slots"
+    if batch.first_slot + batch.count - 1 > SLOT_MAX:
+        return f"first_slot is {batch.first_slot}; with {batch.count} slots it runs past {SLOT_MAX}"
+    if not isinstance(batch.packed, bytes) or not is_packed(batch.packed, batch.count):
+        size = len(batch.packed) if isinstance(batch.packed, bytes) else "no"
         return (
-            f"packed is {size} bytes that do not hold {votes.count} votes of two bits "
-            f"({bytes_needed(votes.count)} bytes, no '11', unused bits zero)"
+            f"packed is {size} bytes that do not hold {batch.count} votes of two bits "
+            f"({bytes_needed(batch.count)} bytes, no '11', unused bits zero)"
+        )
+    return None
+
+
+def _decisions_fault(batch: Decisions) -> str | None:
+    if not (_is_int(batch.epoch) and batch.epoch >= 0):
+        return f"epoch is {batch.epoch!r}; it counts changes of membership from 0"
+    if 0 in codes_of(batch.packed, batch.count):
+        return "packed holds an abstention; a decision is -1 or +1"
+    if not (_is_int(batch.n_learners) and batch.n_learners >= 1):
+        return f"n_learners is {batch.n_learners!r}; an ensemble has at least 1 learner"
+    expected = batch.count * bytes_needed(batch.n_learners)
+    if (
+        not isinstance(batch.votes, bytes)
+        or len(batch.votes) != expected
+        or not are_packed(batch.votes, batch.n_learners)
+    ):
+        size = len(batch.votes) if isinstance(batch.votes, bytes) else "no"
+        return (
+            f"votes is {size} bytes that do not hold {batch.count} rows of {batch.n_learners} votes ({expected} bytes)"
         )
     return None

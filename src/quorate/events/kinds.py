@@ -8,9 +8,9 @@ from typing import TypeAlias
 import msgspec
 
 from quorate.errors import LocalError
-from quorate.packing import CODE_OF, pack, unpack
+from quorate.packing import CODE_OF, bytes_needed, pack, unpack
 
-__all__ = ["WIRE_VERSION", "Decision", "Event", "Join", "Label", "Leave", "Vote", "Votes"]
+__all__ = ["WIRE_VERSION", "Decision", "Decisions", "Event", "Join", "Label", "Labels", "Leave", "Vote", "Votes"]
 
 #: The version of the wire form this release writes, and the newest it reads.
 WIRE_VERSION = 1
@@ -74,11 +74,8 @@ class Votes(msgspec.Struct, frozen=True, tag_field="type", tag="votes", repr_omi
     @classmethod
     def pack(cls, learner: str, first_slot: int, values: Iterable[int]) -> Votes:
         """Pack the votes of `learner` for consecutive slots; 0 stands for an abstention."""
-        values = list(values)
-        for place, value in enumerate(values):
-            if type(value) is not int or value not in CODE_OF:
-                raise LocalError(f"Votes.pack: values[{place}] is {value!r}; votes are -1, 0 or +1")
-        return cls(first_slot, len(values), learner, pack(values))
+        count, packed = _packed("Votes", values)
+        return cls(first_slot, count, learner, packed)
 
     def __iter__(self) -> Iterator[Vote]:
         for slot, value in enumerate(unpack(self.packed, self.count), self.first_slot):
@@ -111,6 +108,44 @@ class Label(msgspec.Struct, frozen=True, tag_field="type", tag="label", repr_omi
     v: int = WIRE_VERSION
 
 
+class Labels(msgspec.Struct, frozen=True, tag_field="type", tag="labels", repr_omit_defaults=True):
+    """The truth about consecutive slots, packed two bits each.
+
+    Parameters
+    ----------
+    first_slot
+        The slot of the first label.
+    count
+        How many consecutive slots are covered, those without a label included.
+    packed
+        The labels, as `quorate.packing.pack` packs them; 0 for none.
+    learner
+        Whom they are addressed to; None, the default, for all.
+
+    Examples
+    --------
+    >>> list(Labels.pack(10, [1, 0, -1]))
+    [Label(slot=10, value=1), Label(slot=12, value=-1)]
+    """
+
+    first_slot: int
+    count: int
+    packed: bytes
+    learner: str | None = None
+    v: int = WIRE_VERSION
+
+    @classmethod
+    def pack(cls, first_slot: int, values: Iterable[int], learner: str | None = None) -> Labels:
+        """Pack labels of consecutive slots; 0 stands for none."""
+        count, packed = _packed("Labels", values)
+        return cls(first_slot, count, packed, learner)
+
+    def __iter__(self) -> Iterator[Label]:
+        for slot, value in enumerate(unpack(self.packed, self.count), self.first_slot):
+            if value:
+                yield Label(slot, value, self.learner)
+
+
 class Decision(msgspec.Struct, frozen=True, tag_field="type", tag="decision", repr_omit_defaults=True):
     """A learner's final prediction for one slot, with the votes it was made from.
 
@@ -139,6 +174,66 @@ class Decision(msgspec.Struct, frozen=True, tag_field="type", tag="decision", re
     votes: tuple[int, ...]
     epoch: int = 0
     v: int = WIRE_VERSION
+
+
+class Decisions(msgspec.Struct, frozen=True, tag_field="type", tag="decisions", repr_omit_defaults=True):
+    """One learner's decisions on consecutive slots, with the votes they were made from, packed two bits each.
+
+    Parameters
+    ----------
+    first_slot
+        The slot of the first decision.
+    count
+        How many consecutive slots are decided.
+    learner
+        Who decided.
+    packed
+        The decisions, as `quorate.packing.pack` packs them.
+    n_learners
+        How many members there were.
+    votes
+        The votes, those of each slot packed by themselves.
+    epoch
+        As for `Decision`.
+
+    Examples
+    --------
+    >>> both = Decisions.pack([Decision(4, "paris", 1, (0, 1)), Decision(5, "paris", -1, (-1, 1))])
+    >>> list(both)[1]
+    Decision(slot=5, learner='paris', value=-1, votes=(-1, 1))
+    """
+
+    first_slot: int
+    count: int
+    learner: str
+    packed: bytes
+    n_learners: int
+    votes: bytes
+    epoch: int = 0
+    v: int = WIRE_VERSION
+
+    @classmethod
+    def pack(cls, decisions: Iterable[Decision]) -> Decisions:
+        """Pack decisions of one learner on consecutive slots in one epoch."""
+        some = list(decisions)
+        if not some:
+            raise LocalError("Decisions.pack: there are no decisions")
+        first = some[0]
+        for place, each in enumerate(some):
+            like = (each.slot - place, each.learner, each.epoch, len(each.votes))
+            if like != (first.slot, first.learner, first.epoch, len(first.votes)):
+                raise LocalError(
+                    f"Decisions.pack: {each!r} does not follow {first!r}; slots must be consecutive, the rest alike"
+                )
+        count, packed = _packed("Decisions", [each.value for each in some])
+        rows = b"".join(pack(each.votes) for each in some)
+        return cls(first.slot, count, first.learner, packed, len(first.votes), rows, first.epoch)
+
+    def __iter__(self) -> Iterator[Decision]:
+        width = bytes_needed(self.n_learners)
+        for place, value in enumerate(unpack(self.packed, self.count)):
+            votes = unpack(self.votes[place * width : (place + 1) * width], self.n_learners)
+            yield Decision(self.first_slot + place, self.learner, value, votes, self.epoch)
 
 
 class Join(msgspec.Struct, frozen=True, tag_field="type", tag="join", repr_omit_defaults=True):
@@ -186,4 +281,13 @@ class Leave(msgspec.Struct, frozen=True, tag_field="type", tag="leave", repr_omi
     v: int = WIRE_VERSION
 
 
-Event: TypeAlias = Vote | Votes | Label | Decision | Join | Leave
+Event: TypeAlias = Vote | Votes | Label | Labels | Decision | Decisions | Join | Leave
+
+
+def _packed(what: str, values: Iterable[int]) -> tuple[int, bytes]:
+    """Pack -1, 0 and +1, or say which is none of them."""
+    values = list(values)
+    for place, value in enumerate(values):
+        if type(value) is not int or value not in CODE_OF:
+            raise LocalError(f"{what}.pack: values[{place}] is {value!r}; {what.lower()} are -1, 0 or +1")
+    return len(values), pack(values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 from quorate.events import Decision, Join, Leave
@@ -103,6 +104,13 @@ class Fold:
         _, action = LIFE[self._state(slot, at)][happening]
         acted: bool = getattr(self, action)(slot, at, value)
         return acted
+
+    def steps(self, happening: Input, what: Iterable[tuple[int, Any]]) -> bool:
+        """Let the same happen to slots one after the other; True when it counted for any."""
+        counted = 0
+        for slot, value in what:
+            counted += self.step(slot, happening, value)
+        return counted > 0
 
     def _open_and_record(self, slot: int, at: int | None, vote: tuple[int, int]) -> bool:
         if len(self.slots) - self.n_closed >= self.open_slots_max:

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import copy
-import operator
 from collections.abc import Sequence
 from typing import Any, Self
 
 from quorate.errors import LocalError, MembersError, MessageError, SlotError
-from quorate.events import SLOT_MAX, Decision, Event, Join, Label, Leave, Vote, Votes, fault_of
+from quorate.events import (
+    SLOT_MAX,
+    Decision,
+    Decisions,
+    Event,
+    Join,
+    Label,
+    Labels,
+    Leave,
+    Vote,
+    Votes,
+    fault_of,
+)
+from quorate.learner import bulk
 from quorate.learner.counters import Counters
 from quorate.learner.fold import Fold, Watcher
+from quorate.learner.inputs import check_limit, checked_slot
 from quorate.learner.life import Input, State
 from quorate.learner.membership import Membership, checked_name
 from quorate.learner.slots import LABEL_BITS
 from quorate.rules import ExtendedPWM, Rule
 
-__all__ = ["Learner", "checked_slot"]
+__all__ = ["Learner"]
 
 
 class Learner:
@@ -76,10 +89,10 @@ class Learner:
             rule = ExtendedPWM(n_learners)
         if rule.n_learners != n_learners:
             raise MembersError(f"the rule is for {rule.n_learners} learners, but {n_learners} members were given")
-        _check_limit("horizon", horizon, least=0)
+        check_limit("horizon", horizon, least=0)
         if open_slots_max is None:
             open_slots_max = max(horizon, 1024)
-        _check_limit("open_slots_max", open_slots_max, least=1)
+        check_limit("open_slots_max", open_slots_max, least=1)
         self._fold = Fold(membership, rule, horizon, open_slots_max)
 
     # What it is, and how it stands
@@ -149,7 +162,7 @@ class Learner:
     # Events in
 
     def receive(self, event: Event) -> bool:
-        """Take in a vote, votes, a label, a decision of its own, or a change of membership.
+        """Take in votes, labels, decisions of its own, or a change of membership.
 
         Events may come in any order and any number of times.
 
@@ -168,21 +181,27 @@ class Learner:
                 return self._vote(event)
             case Label():
                 self._check(event)
-                if event.learner is not None and event.learner != self._name:
-                    self._fold.membership.place(event.learner, "label")
-                    return False
-                return self._fold.step(event.slot, Input.LABEL, event.value)
+                return self._is_for_me(event) and self._fold.step(event.slot, Input.LABEL, event.value)
+            case Labels():
+                self._check(event)
+                return self._is_for_me(event) and self._fold.steps(
+                    Input.LABEL, [(label.slot, label.value) for label in event]
+                )
             case Votes():
                 self._check(event)
                 place = self._fold.membership.place(event.learner, "batch of votes")
-                counted = [self._fold.step(vote.slot, Input.VOTE, (place, vote.value)) for vote in event]
-                return any(counted)
+                return bulk.record_run(
+                    self._fold, place, event.first_slot, event.packed, event.count
+                ) or self._fold.steps(Input.VOTE, [(vote.slot, (place, vote.value)) for vote in event])
             case Decision():
                 self._check(event)
                 if event.learner != self._name:
                     return False
                 self._fold.membership.check(event)
                 return self._fold.step(event.slot, Input.CLOSE, event)
+            case Decisions():
+                self._check(event)
+                return event.learner == self._name and self._close_all(event)
             case Join() | Leave():
                 self._check(event)
                 return self._fold.change(event)
@@ -196,6 +215,29 @@ class Learner:
         slot = self.checked_next(slot)
         votes = self._fold.votes_so_far(slot)
         return Decision(slot, self._name, int(self._fold.rule.predict(votes)), votes, self.epoch)
+
+    def decide_complete(self, after: int, most: int) -> Decisions | None:
+        """Give the decisions on the slots that come next and lack no vote, changing nothing.
+
+        Parameters
+        ----------
+        after
+            Slots up to this one are left alone: they are decided, and the decisions not read back yet.
+        most
+            How many at the most.
+
+        Returns
+        -------
+        Decisions or None
+            Those on consecutive slots, or None where the next open slot lacks a vote.
+        """
+        return bulk.decide_run(self._fold, self._name, after, most)
+
+    def next_open(self, after: int) -> int | None:
+        """The open slot with the lowest number after one, if there is any."""
+        slots = self._fold.slots
+        at = max(slots.place(after + 1), slots.first + self._fold.n_closed)
+        return slots.numbers[at] if at < len(slots.numbers) else None
 
     def checked_next(self, slot: int) -> int:
         """Refuse a slot that cannot be closed next: one that is not after the last that was."""
@@ -259,6 +301,19 @@ class Learner:
 
         return restore(cls, snapshot, rule)
 
+    def _is_for_me(self, label: Label | Labels) -> bool:
+        if label.learner is None or label.learner == self._name:
+            return True
+        self._fold.membership.place(label.learner, "label")
+        return False
+
+    def _close_all(self, batch: Decisions) -> bool:
+        self._fold.membership.check_votes(batch.first_slot, batch.epoch, batch.n_learners)
+        now = batch.epoch == self.epoch
+        if now and bulk.close_run(self._fold, batch.first_slot, batch.packed, batch.votes, batch.count):
+            return True
+        return self._fold.steps(Input.CLOSE, [(decision.slot, decision) for decision in batch])
+
     def _vote(self, vote: Vote) -> bool:
         place = self._fold.membership.place_of.get(vote.learner) if type(vote.learner) is str else None
         slot, value = vote.slot, vote.value
@@ -270,19 +325,3 @@ class Learner:
     def _check(self, event: Event) -> None:
         if reason := fault_of(event):
             raise MessageError(f"bad {type(event).__name__.lower()}: {reason}")
-
-
-def _check_limit(name: str, limit: object, least: int) -> None:
-    if not isinstance(limit, int) or isinstance(limit, bool) or limit < least:
-        raise LocalError(f"{name} is {limit!r}; it must be an integer of at least {least}")
-
-
-def checked_slot(slot: object) -> int:
-    """Refuse what is no slot number; NumPy's integers are."""
-    try:
-        number = operator.index(slot)  # type: ignore[arg-type]
-    except TypeError:
-        number = -1
-    if isinstance(slot, bool) or not 0 <= number <= SLOT_MAX:
-        raise SlotError(f"{slot!r} is no slot; a slot is an integer from 0 to {SLOT_MAX}")
-    return number

@@ -85,16 +85,19 @@ class Membership:
 
     def check(self, decision: Decision) -> None:
         """Refuse a decision whose membership is not known, or does not fit its votes."""
-        members = self._at(decision.epoch)
+        self.check_votes(decision.slot, decision.epoch, len(decision.votes))
+
+    def check_votes(self, slot: int, epoch: int, n_votes: int) -> None:
+        """Refuse so many votes of an epoch."""
+        members = self._at(epoch)
         if members is None:
             raise MessageError(
-                f"the decision on slot {decision.slot} is of epoch {decision.epoch}; "
+                f"the decision on slot {slot} is of epoch {epoch}; "
                 f"this learner knows {min(self.former, default=self.epoch)} to {self.epoch}"
             )
-        if len(decision.votes) != len(members):
+        if n_votes != len(members):
             raise MessageError(
-                f"the decision on slot {decision.slot} has {len(decision.votes)} votes; "
-                f"epoch {decision.epoch} had {len(members)} members"
+                f"the decision on slot {slot} has {n_votes} votes; epoch {epoch} had {len(members)} members"
             )
 
     def as_of_now(self, decision: Decision) -> tuple[int, ...]:

@@ -53,10 +53,11 @@ class Slots:
 
     def find(self, slot: int) -> int | None:
         """Where a slot is kept, if it is."""
-        at = self._place(slot)
+        at = self.place(slot)
         return at if at < len(self.numbers) and self.numbers[at] == slot else None
 
-    def _place(self, slot: int) -> int:
+    def place(self, slot: int) -> int:
+        """Where a slot is kept, or would be."""
         numbers, first = self.numbers, self.first
         if first == len(numbers) or slot > numbers[-1]:
             return len(numbers)
@@ -67,12 +68,12 @@ class Slots:
 
     def last_before(self, slot: int) -> int | None:
         """The highest slot kept below a number."""
-        at = self._place(slot)
+        at = self.place(slot)
         return self.numbers[at - 1] if at > self.first else None
 
     def insert(self, slot: int) -> int:
         """Begin to keep a slot that is not kept; give its place."""
-        at = self._place(slot)
+        at = self.place(slot)
         self.numbers.insert(at, slot)
         self.marks.insert(at, 0)
         self.rows[at * self.width : at * self.width] = bytes(self.width)
@@ -84,9 +85,9 @@ class Slots:
         del self.marks[at:end]
         del self.rows[at * self.width : end * self.width]
 
-    def drop_first(self) -> None:
-        """Keep the slot with the lowest number no longer."""
-        self.first += 1
+    def drop_first(self, count: int = 1) -> None:
+        """Keep the slots with the lowest numbers no longer."""
+        self.first += count
         if self.first >= _COMPACT_AFTER and 2 * self.first >= len(self.numbers):
             dropped, self.first = self.first, 0
             self.delete(0, dropped)
