@@ -28,7 +28,7 @@ def received(learner: Learner, event: Event) -> bool | str:
 
 
 @st.composite
-def stories(draw: st.DrawFn) -> tuple[int, dict[str, int], list[Any]]:
+def stories(draw: st.DrawFn) -> tuple[int, dict[str, Any], list[Any]]:
     """Batches on slots near each other, so that they overlap, contradict, come late and overflow."""
     n_members = draw(st.integers(1, 9))
     limits = {"horizon": draw(st.sampled_from([0, 2, 50])), "open_slots_max": draw(st.sampled_from([3, 8, 64]))}
@@ -47,7 +47,7 @@ def stories(draw: st.DrawFn) -> tuple[int, dict[str, int], list[Any]]:
 
 @settings(max_examples=300, deadline=None)
 @given(stories())
-def test_a_batch_is_its_slots_one_after_the_other(story: tuple[int, dict[str, int], list[Any]]) -> None:
+def test_a_batch_is_its_slots_one_after_the_other(story: tuple[int, dict[str, Any], list[Any]]) -> None:
     n_members, limits, events = story
     whole, single = (Learner("n0", NAMES[:n_members], **limits) for _ in range(2))
     flying: list[Decisions] = []

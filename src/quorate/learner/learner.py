@@ -133,6 +133,11 @@ class Learner:
         return copy.copy(self._fold.counters)
 
     @property
+    def n_decisions(self) -> int:
+        """How many slots were closed so far."""
+        return self._fold.counters.decisions
+
+    @property
     def last_closed(self) -> int | None:
         """The slot that was closed last, if any was."""
         return None if self._fold.last_closed < 0 else self._fold.last_closed
@@ -219,17 +224,8 @@ class Learner:
     def decide_complete(self, after: int, most: int) -> Decisions | None:
         """Give the decisions on the slots that come next and lack no vote, changing nothing.
 
-        Parameters
-        ----------
-        after
-            Slots up to this one are left alone: they are decided, and the decisions not read back yet.
-        most
-            How many at the most.
-
-        Returns
-        -------
-        Decisions or None
-            Those on consecutive slots, or None where the next open slot lacks a vote.
+        Slots up to `after` are left alone, and no more than `most` are decided, all consecutive. None where the next
+        open slot lacks a vote.
         """
         return bulk.decide_run(self._fold, self._name, after, most)
 

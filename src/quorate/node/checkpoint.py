@@ -30,7 +30,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
     position
         The last entry it has applied.
     voted
-        The last slot whose vote of its own it has read back: its source goes on after it. -1 for none.
+        The last slot that it has seen and whose vote it has read back: its source goes on after it. -1 for none.
     faults
         How many entries could not be used.
     learner

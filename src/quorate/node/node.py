@@ -12,6 +12,7 @@ answered for them; that may store them twice, which is harmless.
 - After a start, nothing is decided before the log has been read to where it ended at the start: what a former life has
   decided is known by then.
 - A checkpoint holds the last slot whose vote was read back, so that a vote that never arrived is cast again.
+- Labels that the source knows are owed until they are read back, and the checkpoint holds what is owed.
 - A slot waits for its deadline from when this node has first heard of it, by the loop's own clock.
 """
 
@@ -20,33 +21,32 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import pickle
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from quorate.ensemble.models import Model
-from quorate.errors import LocalError, LogError, SnapshotError
-from quorate.events import Decision, Event, Label, Vote, Votes
+from quorate.errors import CredentialsError, LocalError, LogError, RefusedError
+from quorate.events import Decision, Decisions, Event, Join, Label, Labels, Vote, Votes
 from quorate.learner import Learner
 from quorate.log import Entry, Log
 from quorate.node.batching import BATCH, batched
-from quorate.node.checkpoint import Checkpoint, Store
-from quorate.node.replay import applied
+from quorate.node.checkpoint import Store
+from quorate.node.deadlines import Deadlines
+from quorate.node.keeper import Keeper
+from quorate.node.replay import applied, decided
 from quorate.node.site import Source
-from quorate.node.tasks import end_all, until_one_fails
-from quorate.node.worker import Worker
+from quorate.node.tasks import end_all, until_done
+from quorate.node.voter import Voter
 
 __all__ = ["Node"]
 
 #: How long is waited after an append that failed, at first and at last.
 BACK_OFF_S, BACK_OFF_MAX_S = 0.05, 2.0
-#: A deadline that is as near as this has passed: no clock tells finer.
-TICK_S = 1e-4
-#: Entries that are applied before other tasks have their turn.
-TURN = 256
-#: Of entries that cannot be used, one in so many is logged.
-LOGGED_EVERY = 1000
+#: A deadline that is as near as this has passed; after so many entries, other tasks have their turn.
+TICK_S, TURN = 1e-4, 256
+#: Of entries that cannot be used, one in so many is logged; a node that is to stop has so long to send what it has.
+LOGGED_EVERY, DRAIN_S = 1000, 10.0
 _logger = logging.getLogger("quorate.node")
 
 
@@ -69,6 +69,10 @@ class Node:
         After how many closed slots, or after how long, a checkpoint is written.
     ahead
         How many of its votes may be without a decision; the source waits for these.
+    batch
+        How many slots one message covers at the most.
+    joins
+        Whether it joins the ensemble through the log, if it is no member.
     in_threads
         Whether the model runs in a thread, so that it cannot stall the connection.
     on_decision
@@ -87,97 +91,98 @@ class Node:
         checkpoint_slots: int = 1000,
         checkpoint_s: float = 30.0,
         ahead: int = 256,
+        batch: int = BATCH,
+        joins: bool = False,
         in_threads: bool = True,
-        on_decision: Callable[[Decision], None] = lambda decision: None,
+        on_decision: Callable[[Decision], None] | None = None,
     ) -> None:
-        if (source is None) != (model is None):
-            raise LocalError("a node has a source and a model, or neither")
-        if deadline_s <= 0 or checkpoint_slots < 1 or checkpoint_s <= 0 or not 1 <= ahead <= learner.open_slots_max:
+        if deadline_s <= 0 or not 1 <= ahead <= learner.open_slots_max:
             raise LocalError(
-                f"deadline_s is {deadline_s}, checkpoint_slots {checkpoint_slots}, checkpoint_s {checkpoint_s} and "
-                f"ahead {ahead}; all must be above 0, and ahead at most {learner.open_slots_max}, the open slots"
+                f"deadline_s is {deadline_s} and ahead {ahead}; both must be above 0, and ahead at most "
+                f"{learner.open_slots_max}, the open slots"
             )
-        self.learner, self.log, self.store = learner, log, store
-        self.source, self.model = source, model
-        self.deadline_s, self.checkpoint_slots, self.checkpoint_s = deadline_s, checkpoint_slots, checkpoint_s
-        self.ahead, self.on_decision = ahead, on_decision
-        self._worker = Worker(in_threads)
+        if not 1 <= batch <= BATCH:
+            raise LocalError(f"batch is {batch}; one message covers 1 to {BATCH} slots")
+        self.learner, self.log = learner, log
+        self.keeper = Keeper(store, checkpoint_slots, checkpoint_s)
+        self.ahead, self.batch, self.joins, self.on_decision = ahead, batch, joins, on_decision
+        self.voter: Voter | None = None
+        if source is not None and model is not None:
+            keep = learner.horizon + ahead
+            self.voter = Voter(learner.name, source, model, ahead=ahead, keep_slots=keep, in_threads=in_threads)
+        elif source is not None or model is not None:
+            raise LocalError("a node has a source and a model, or neither")
         self.position = 0
-        self.voted = -1
         self.faults = 0
-        self._kept: dict[int, Any] = {}  # instances that wait for their labels
-        self._early: dict[int, int] = {}  # labels that wait for their instances
+        self.is_live = False
         self._outbox: deque[Event] = deque()
-        self._undecided: deque[int] = deque()  # slots of its own votes without a decision
-        self._heard: dict[int, float] = {}  # when each open slot was first heard of
+        self._deadlines = Deadlines(deadline_s, learner.open_slots_max)
         self._decided = -1  # the last slot a decision is made on, sent or not
         self._live_from = 0
+        self._sent_to = 0
         self._changed = asyncio.Event()
-        self._saved_slots = 0
-        self._saved_s = 0.0
-        self._source_done = source is None
-        self._seen = -1  # the last slot whose instance was read
-        self._saving = False
+        self._stopping = asyncio.Event()
 
     # Life
 
     async def run(self) -> None:
-        """Work until cancelled, or until something fails that waiting does not mend."""
+        """Work until stopped or cancelled, or until something fails that waiting does not mend."""
         self._restore()
         self._live_from = await self._patiently(self.log.last)
-        self._saved_s = self._now()
-        work = [self._read(), self._send(), self._close()]
-        if self.source is not None:
-            work.append(self._vote(self.source))
-        tasks = [asyncio.ensure_future(each) for each in work]
+        reading, sending = asyncio.ensure_future(self._read()), asyncio.ensure_future(self._send())
+        acting = [asyncio.ensure_future(self._close()), asyncio.ensure_future(self._vote())]
         try:
-            await until_one_fails(tasks)
+            await until_done(asyncio.ensure_future(self._stopping.wait()), [reading, sending, *acting])
+            await end_all(acting)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(DRAIN_S):
+                    await until_done(asyncio.ensure_future(self._drained()), [reading, sending])
+            await end_all([reading, sending])
+            self.save()
+            if self.voter is not None:
+                await self.voter.worker.call(int)  # after all that was posted
         finally:
-            await end_all(tasks)
-            await self._worker.close()
+            await end_all([reading, sending, *acting])
+            if self.voter is not None:
+                await self.voter.worker.close()
+
+    def stop(self) -> None:
+        """End in peace: vote no more, send what is under way, write a checkpoint; then `run` returns."""
+        self._stopping.set()
+
+    async def _drained(self) -> None:
+        while self._outbox or self.position < self._sent_to:
+            await self._until_changed()
+
+    async def _until_changed(self) -> None:
+        self._changed.clear()
+        await self._changed.wait()
 
     def save(self) -> None:
-        """Write a checkpoint of now; what the model has yet to do until now, it does first."""
-        if self.store is None:
-            return
-        place = (self.log.identity, self.position, self.voted, self.faults, self.learner.snapshot())
-        waiting = (dict(self._kept), dict(self._early))
-        self._saved_slots = self.learner.counters.decisions
-        self._saved_s = self._now()
-        self._saving = True
-        self._worker.post(self._write, self.store, place, waiting)
-
-    def _write(self, store: Store, place: tuple[str, int, int, int, dict[str, Any]], waiting: Any) -> None:
-        model = b"" if self.model is None else pickle.dumps((self.model, *waiting))
-        store.save(Checkpoint(*place, model))
-        self._saving = False
+        """Write a checkpoint of now; it is there when the model has done what it had to do until now."""
+        self.keeper.save(self.log.identity, self.position, self.faults, self.learner, self.voter, self._now())
 
     def _restore(self) -> None:
-        kept = self.store.load() if self.store is not None else None
+        kept = self.keeper.load(self.log.identity, self._now())
         if kept is None:
             return
-        if kept.log != self.log.identity:
-            raise SnapshotError(
-                f"the checkpoint is of the log {kept.log!r}, and this one is {self.log.identity!r}; move the "
-                "checkpoint away to begin anew"
-            )
         self.learner = Learner.restore(kept.learner, type(self.learner.rule))
-        self.position, self.voted, self.faults = kept.position, kept.voted, kept.faults
-        self._seen = kept.voted
-        self._decided = -1 if self.learner.last_closed is None else self.learner.last_closed
-        self._saved_slots = self.learner.counters.decisions
-        if kept.model and self.model is not None:
-            self.model, self._kept, self._early = pickle.loads(kept.model)  # this node's own, from its own disk
+        self.position, self.faults = kept.position, kept.faults
+        self._decided = self._closed()
+        if self.voter is not None:
+            self.voter.restore(kept.model, kept.voted)
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
 
     async def _patiently(self, ask: Callable[[], Any]) -> Any:
-        """Ask the log until it answers."""
+        """Ask the log until it answers; what it refuses, it refuses for good."""
         back_off = BACK_OFF_S
         while True:
             try:
                 return await ask()
+            except (CredentialsError, RefusedError):
+                raise
             except LogError as error:
                 _logger.warning("%s: %s", self.learner.name, error)
                 await asyncio.sleep(back_off)
@@ -186,7 +191,7 @@ class Node:
     # Reading
 
     async def _read(self) -> None:
-        applied = 0
+        done = 0
         reading = self.log.read(self.position)
         async with contextlib.aclosing(reading) as entries:  # type: ignore[type-var]
             async for entry in entries:
@@ -194,95 +199,91 @@ class Node:
                     continue  # delivered again
                 self._apply(entry)
                 self._changed.set()
-                self._save_when_due()
-                applied += 1
-                if applied % TURN == 0:
+                if self.keeper.is_due(self.learner, self._now()):
+                    self.save()
+                done += 1
+                if done % TURN == 0:
                     await asyncio.sleep(0)
 
     def _apply(self, entry: Entry) -> None:
         self.position = entry.position
+        frontier = self._closed()
         counted, fault = applied(self.learner, entry)
         if fault is not None:
-            self._count_fault(fault)
+            self.faults += 1
+            if self.faults % LOGGED_EVERY == 1:
+                _logger.warning("%s: entry %d cannot be used: %s", self.learner.name, self.position, fault)
             return
         match event := entry.event:
-            case Vote() | Votes():
-                self._hear(event)
-            case Decision() if counted and event.learner == self.learner.name:
-                self._decided = max(self._decided, event.slot)
-                self._forget_before(event.slot)
-                self.on_decision(event)
-            case Label() if counted and self.model is not None:
-                self._learn(event)
+            case Vote():
+                self._hear(event.learner, event.slot, 1)
+            case Votes():
+                self._hear(event.learner, event.first_slot, event.count)
+            case Decision() | Decisions() if counted and event.learner == self.learner.name:
+                self._decided = self._frontier()
+                self._deadlines.forget_before(self._decided + 1)
+                if self.voter is not None:
+                    self.voter.forget_before(self._decided + 1)
+                if self.on_decision is not None:
+                    for made in decided(self.learner, entry, frontier):
+                        self.on_decision(made)
+            case Label() | Labels() if self.voter is not None:
+                self._hear_labels(event, counted, self.voter)
 
-    def _count_fault(self, reason: str) -> None:
-        self.faults += 1
-        if self.faults % LOGGED_EVERY == 1:
-            _logger.warning("%s: entry %d cannot be used: %s", self.learner.name, self.position, reason)
+    def _hear(self, learner: str, first: int, count: int) -> None:
+        self._deadlines.hear(max(first, self._decided + 1), first + min(count, BATCH), self._now())
+        if self.voter is not None and learner == self.learner.name:
+            self.voter.voted = max(self.voter.voted, first + count - 1)
 
-    def _hear(self, event: Vote | Votes) -> None:
-        now = self._now()
-        first, count = (event.slot, 1) if isinstance(event, Vote) else (event.first_slot, event.count)
-        for slot in range(max(first, self._decided + 1), min(first + count, first + BATCH)):
-            self._heard.setdefault(slot, now)
-        if event.learner == self.learner.name:
-            self.voted = max(self.voted, first + count - 1)
+    def _hear_labels(self, event: Label | Labels, counted: bool, voter: Voter) -> None:
+        for label in [event] if isinstance(event, Label) else event:
+            voter.given(label.slot, label.value)
+            if counted:
+                voter.learn(label.slot, label.value)
 
-    def _forget_before(self, slot: int) -> None:
-        oldest = slot - self.learner.horizon - self.ahead
-        for known, first in ((self._heard, slot + 1), (self._kept, oldest), (self._early, oldest)):
-            for old in [each for each in known if each < first]:
-                del known[old]
-
-    def _learn(self, label: Label) -> None:
-        assert self.model is not None
-        if label.slot in self._kept:
-            self._worker.post(self.model.learn, self._kept.pop(label.slot), label.value > 0)
-        elif label.slot > self._seen:
-            self._early[label.slot] = label.value
-
-    def _save_when_due(self) -> None:
-        due = self.learner.counters.decisions - self._saved_slots >= self.checkpoint_slots
-        due = due or self._now() - self._saved_s >= self.checkpoint_s
-        if self.store is not None and due and not self._saving:
-            self.save()
+    def _frontier(self) -> int:
+        """The last slot that is decided, whether or not the decision is read back."""
+        return max(self._decided, self._closed())
 
     # Voting
 
-    async def _vote(self, source: Source) -> None:
-        assert self.model is not None
-        async for instance in source.instances(self.voted):
-            while self._n_undecided() >= self.ahead:
-                self._changed.clear()
-                await self._changed.wait()
-            vote, kept = await self._worker.call(self.model.decide, instance.x)
-            self._seen = instance.slot
-            if instance.slot in self._early:
-                self._worker.post(self.model.learn, kept, self._early.pop(instance.slot) > 0)
-            else:
-                self._kept[instance.slot] = kept
-            if vote and instance.slot > self.voted:
-                self._undecided.append(instance.slot)
-                self._outbox.append(Vote(instance.slot, self.learner.name, vote))
-                self._changed.set()
-        self._source_done = True
+    async def _vote(self) -> None:
+        while self.position < self._live_from:
+            await self._until_changed()
+        while self.joins and self.learner.name not in self.learner.members:
+            await self._join()
+        if self.voter is not None:
+            await self.voter.run(self._put, self._room)
+            self._changed.set()
+
+    async def _join(self) -> None:
+        epoch = self.learner.epoch + 1
+        self._put([Join(self.learner.name, epoch=epoch)])
+        while self.learner.epoch < epoch:  # another may have joined at this epoch: then once more
+            await self._until_changed()
+        if self.voter is not None:
+            self.voter.skip_to(self._frontier())  # what was before is not for it to vote on
+
+    async def _room(self) -> int:
+        assert self.voter is not None
+        while (room := self.ahead - self.voter.n_undecided(self._frontier())) <= 0:
+            await self._until_changed()
+        return room
+
+    def _put(self, events: list[Event]) -> None:
+        self._outbox.extend(events)
         self._changed.set()
-
-    def _n_undecided(self) -> int:
-        """How many of its votes wait for a decision; on a slot that nobody votes on there is none."""
-        frontier = self._frontier()
-        while self._undecided and self._undecided[0] <= frontier:
-            self._undecided.popleft()
-        return len(self._undecided)
-
-    def _frontier(self) -> int:
-        return max(self._decided, -1 if self.learner.last_closed is None else self.learner.last_closed)
 
     # Deciding
 
     async def _close(self) -> None:
         while True:
-            soonest = self._decide_ready() if self.position >= self._live_from else None
+            soonest = None
+            if self.position >= self._live_from:
+                self.is_live = True
+                soonest = self._decide_ready()
+                if self.voter is not None and (labels := self.voter.due_labels(self._closed())):
+                    self._put(labels)
             self._changed.clear()
             wait = None if soonest is None else max(soonest - self._now(), 0.0)
             with contextlib.suppress(TimeoutError):
@@ -290,35 +291,39 @@ class Node:
                     await self._changed.wait()
             await asyncio.sleep(0)
 
+    def _closed(self) -> int:
+        return -1 if self.learner.last_closed is None else self.learner.last_closed
+
     def _decide_ready(self) -> float | None:
         """Decide on all slots that are ready, in order; give when the next one will be, if one waits."""
         now = self._now()
-        for slot in self.learner.open_slots:
-            if slot <= self._decided:
-                continue
-            due = self._heard.setdefault(slot, now) + self.deadline_s
-            if due - now > TICK_S and self.learner.missing(slot):
-                return due
-            self._outbox.append(self.learner.decide(slot))
-            self._decided = slot
-            self._changed.set()
+        while (slot := self.learner.next_open(self._decided)) is not None:
+            made: Decisions | Decision | None = self.learner.decide_complete(self._decided, self.batch)
+            if made is None:
+                due = self._deadlines.of(slot, now)
+                if due - now > TICK_S:
+                    return due
+                made = self.learner.decide(slot)
+            self._decided = made.slot if isinstance(made, Decision) else made.first_slot + made.count - 1
+            self._put(list(made) if isinstance(made, Decisions) and made.count == 1 else [made])
         return None
 
     # Sending
 
     async def _send(self) -> None:
         while True:
-            if not self._outbox:
-                self._changed.clear()
-                await self._changed.wait()
-                continue
+            while not self._outbox:
+                await self._until_changed()
             some = [self._outbox[place] for place in range(min(len(self._outbox), BATCH))]
-            await self._patiently(lambda some=some: self.log.append(batched(some)))  # type: ignore[misc]
+            messages = batched(some, self.batch)
+            self._sent_to = await self._patiently(lambda messages=messages: self.log.append(messages))  # type: ignore[misc]
             for _ in some:
                 self._outbox.popleft()
+            self._changed.set()
 
     @property
     def is_idle(self) -> bool:
-        """Whether it has nothing to do: the source is at its end, all is sent, and no slot is open."""
-        frontier = self._frontier()
-        return self._source_done and not self._outbox and all(slot <= frontier for slot in self.learner.open_slots)
+        """Whether it has nothing to do: the source is at its end, all is sent, no slot is open, no label owed."""
+        voter, frontier = self.voter, self._closed()
+        done = self.is_live and (voter is None or (voter.done and not voter.is_waiting(frontier)))
+        return done and not self._outbox and self.learner.next_open(frontier) is None

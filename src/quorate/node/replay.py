@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from quorate.errors import RemoteError
-from quorate.events import Decision
+from quorate.events import Decision, Decisions
 from quorate.learner import Learner
 from quorate.log import Entry, Log
 
-__all__ = ["Replay", "applied", "replay"]
+__all__ = ["Replay", "applied", "decided", "replay"]
 
 
 def applied(learner: Learner, entry: Entry) -> tuple[bool, str | None]:
@@ -22,6 +22,14 @@ def applied(learner: Learner, entry: Entry) -> tuple[bool, str | None]:
         return learner.receive(entry.event), None
     except RemoteError as error:
         return False, str(error)
+
+
+def decided(learner: Learner, entry: Entry, frontier: int) -> list[Decision]:
+    """The decisions of a learner in an entry that counted, where all up to a slot were decided before."""
+    event = entry.event
+    if not isinstance(event, Decision | Decisions) or event.learner != learner.name:
+        return []
+    return [made for made in ([event] if isinstance(event, Decision) else event) if made.slot > frontier]
 
 
 class Replay:
@@ -79,10 +87,11 @@ async def replay(log: Log, learner: Learner, until: int | None = None) -> Replay
         if entry.position > last:
             break
         found.position = entry.position
+        frontier = -1 if learner.last_closed is None else learner.last_closed
         counted, fault = applied(learner, entry)
         found.faults += fault is not None
-        if counted and isinstance(entry.event, Decision) and entry.event.learner == learner.name:
-            found.decisions[entry.event.slot] = entry.event
+        if counted:
+            found.decisions |= {made.slot: made for made in decided(learner, entry, frontier)}
         if entry.position >= last:
             break
     return found

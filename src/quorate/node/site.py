@@ -1,11 +1,14 @@
-"""What a site brings to its node: instances with their slots."""
+"""What a site brings to its node: instances with their slots, and perhaps their labels."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from typing import Any, NamedTuple, Protocol
 
-__all__ = ["Instance", "ListSource", "Source"]
+from quorate.node.tasks import end_all
+
+__all__ = ["Instance", "ListSource", "Source", "gathered"]
 
 
 class Instance(NamedTuple):
@@ -14,11 +17,15 @@ class Instance(NamedTuple):
     slot: int
     """Which one; the source numbers them, and its numbers only grow."""
     x: Any
-    """What is seen of it. It stays on the node."""
+    """What is seen of it; None for nothing. It stays on the node."""
+    label: int = 0
+    """Its label, -1 or +1, where this site gives labels to all; 0 for none."""
+    due: int = 0
+    """The label is given once this slot is decided."""
 
 
 class Source(Protocol):
-    """Where instances come from; it must give the same ones again after the same slot."""
+    """Where instances come from; one that can give the same ones again after the same slot loses none in a crash."""
 
     def instances(self, after: int) -> AsyncIterator[Instance]:
         """Give the instances after a slot, -1 for all."""
@@ -49,3 +56,37 @@ class ListSource:
         for instance in self._instances:
             if instance.slot > after:
                 yield instance
+
+
+async def gathered(source: AsyncIterator[Instance], most: int) -> AsyncGenerator[list[Instance], None]:
+    """Give instances as they come, those that are there at once together.
+
+    >>> async def example():
+    ...     source = ListSource([Instance(slot, None) for slot in range(5)]).instances(-1)
+    ...     return [len(some) async for some in gathered(source, 3)]
+    >>> asyncio.run(example())
+    [3, 2]
+    """
+    queue: asyncio.Queue[Instance | None] = asyncio.Queue(most)
+
+    async def fill() -> None:
+        try:
+            async for instance in source:
+                await queue.put(instance)
+        finally:
+            await queue.put(None)
+
+    filling = asyncio.ensure_future(fill())
+    try:
+        ended = False
+        while not ended:
+            some = [await queue.get()]
+            while some[-1] is not None and len(some) < most and not queue.empty():
+                some.append(queue.get_nowait())
+            ended = some[-1] is None
+            there = [instance for instance in some if instance is not None]
+            if there:
+                yield there
+        await filling  # raises what the source raised
+    finally:
+        await end_all([filling])

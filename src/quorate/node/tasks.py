@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from typing import Any
 
-__all__ = ["end_all", "until_one_fails"]
-
-
-async def until_one_fails(tasks: list[asyncio.Task[None]]) -> None:
-    """Wait while tasks work; a failure is raised, and an end in peace is waited out."""
-    left = list(tasks)
-    while left:
-        done, _ = await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
-        for task in [each for each in left if each in done]:
-            left.remove(task)
-            task.result()
+__all__ = ["end_all", "until_done"]
 
 
-async def end_all(tasks: list[asyncio.Task[None]]) -> None:
+async def until_done(awaited: asyncio.Task[Any], tasks: Sequence[asyncio.Task[Any]]) -> None:
+    """Wait for one task while others work; a failure of any is raised, and an end of those in peace is waited out."""
+    left = [awaited, *tasks]
+    try:
+        while not awaited.done():
+            done, _ = await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
+            for task in [each for each in left if each in done]:
+                left.remove(task)
+                task.result()
+    finally:
+        await end_all([awaited])
+
+
+async def end_all(tasks: Sequence[asyncio.Task[Any]]) -> None:
     """Cancel tasks until they end, in their order, so that a trial repeats itself.
 
     Once may not be enough: what a task waits for may swallow it (`asyncio.wait_for` does at times, until Python 3.12,

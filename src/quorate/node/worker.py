@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 from typing import Any
 
 __all__ = ["Worker"]
@@ -30,6 +32,9 @@ class Worker:
 
     def __init__(self, in_thread: bool) -> None:
         self._pool = ThreadPoolExecutor(1, "quorate-model") if in_thread else None
+        self._posted: deque[tuple[Callable[..., Any], tuple[Any, ...]]] = deque()
+        self._lock = Lock()
+        self._busy = False
         self._failure: BaseException | None = None
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -38,7 +43,7 @@ class Worker:
             raise self._failure
         if self._pool is None:
             return function(*arguments)
-        return await asyncio.get_running_loop().run_in_executor(self._pool, function, *arguments)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._after_posted, function, arguments)
 
     def post(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Do this after all that was posted before; if it fails, whoever comes next is told."""
@@ -47,13 +52,35 @@ class Worker:
         if self._pool is None:
             function(*arguments)
             return
-        self._pool.submit(function, *arguments).add_done_callback(self._remember)
+        with self._lock:
+            self._posted.append((function, arguments))
+            if self._busy:  # one hand-over to the thread for all that gathers meanwhile
+                return
+            self._busy = True
+        self._pool.submit(self._do_posted)
 
-    def _remember(self, done: Future[Any]) -> None:
-        if not done.cancelled() and done.exception() is not None:
-            self._failure = self._failure or done.exception()
+    def _after_posted(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        self._do_posted()
+        if self._failure is not None:
+            raise self._failure
+        return function(*arguments)
+
+    def _do_posted(self) -> None:
+        while True:
+            with self._lock:
+                if not self._posted or self._failure is not None:
+                    self._posted.clear()
+                    self._busy = False
+                    return
+                function, arguments = self._posted.popleft()
+            try:
+                function(*arguments)
+            except BaseException as error:
+                self._failure = error
 
     async def close(self) -> None:
         """Drop what was not begun, and wait for what was: a checkpoint is not left half written."""
+        with self._lock:
+            self._posted.clear()
         if self._pool is not None:
             await asyncio.to_thread(self._pool.shutdown, wait=True, cancel_futures=True)
