@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 from quorate import ExtendedPWM, __version__
-from quorate.cli.demo import SITES, run
+from quorate.cli.demo import run
 from quorate.evaluate import decide
+from quorate.runtime.demo_site import SITES
 from quorate.streams import data_folder
 from tests.commands import quorate
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from quorate import Decision, Event, Join, Label, Leave, LocalError, RemoteError, Vote, Votes, decode, encode
 from quorate.errors import MessageError
-from quorate.events import MESSAGE_BYTES_MAX, SLOT_MAX, VOTES_COUNT_MAX
+from quorate.events import MESSAGE_BYTES_MAX, SLOT_MAX, VOTES_COUNT_MAX, Decisions, Labels
 from quorate.packing import is_packed, pack, unpack
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -22,7 +22,9 @@ EVENTS: dict[str, Event] = {
     "votes": Votes.pack("tokyo", 100, [1, -1, 0, 1, 1]),
     "label": Label(slot=17, value=1),
     "label-addressed": Label(slot=17, value=-1, learner="paris"),
-    "decision": Decision(slot=17, learner="paris", value=1, votes=(0, -1, 1), epoch=2),
+    "labels": Labels.pack(100, [1, 0, -1]),
+    "decision": Decision(slot=17, learner="paris", value=1, votes=(0, -1, 1), epoch=2, at=40),
+    "decisions": Decisions.pack([Decision(17 + place, "paris", 1, (0, -1, 1), 2, 40) for place in range(3)]),
     "join": Join("lima", epoch=3),
     "join-unnumbered": Join("lima"),
     "leave": Leave("lima", epoch=4),
@@ -37,6 +39,8 @@ events = st.one_of(
     st.builds(Vote, slots, names, signs),
     st.builds(Label, slots, signs, st.none() | names),
     st.builds(Decision, slots, names, signs, st.lists(votes, max_size=40).map(tuple), st.integers(0, 2**40)),
+    st.builds(Labels.pack, st.integers(0, 2**50), st.lists(votes, min_size=1, max_size=40), st.none() | names),
+    st.builds(lambda one: Decisions.pack([one]), st.builds(Decision, slots, names, signs, st.just((1, 0, -1)))),
     st.builds(Join, names, epochs),
     st.builds(Leave, names, epochs),
     st.builds(Votes.pack, names, st.integers(0, 2**50), st.lists(votes, min_size=1, max_size=40)),
@@ -59,6 +63,11 @@ def test_there_is_no_other_golden_event() -> None:
 @settings(max_examples=300)
 def test_every_event_survives_the_wire(event: Event) -> None:
     assert decode(encode(event)) == event
+
+
+def test_a_decision_that_says_no_place_is_read() -> None:
+    message = b'{"type":"decision","slot":17,"learner":"paris","value":1,"votes":[0,-1,1],"epoch":2,"v":1}'
+    assert decode(message) == Decision(slot=17, learner="paris", value=1, votes=(0, -1, 1), epoch=2)
 
 
 def test_a_vote_is_small() -> None:

@@ -5,24 +5,28 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from quorate.errors import LogError
-from quorate.events import Decision, Event, Join, Label, Leave, Vote, Votes
+from quorate.errors import CredentialsError, LocalError, LogError
+from quorate.events import Decision, Decisions, Event, Join, Label, Labels, Leave, Vote, Votes, encode
 from quorate.log import Entry, Faults, JetStreamLog, Log, MemoryLog, SimulatedLog, run_in_virtual_time
-from quorate.log.broker import Broker, broker_binary
+from quorate.log.broker import Broker, broker_binary, start_cluster
 from quorate.log.jetstream import connect
+from quorate.log.reading import FETCH_S
 
 EVENTS: list[Event] = [
     Vote(1, "paris", 1),
     Votes.pack("tokyo", 1, [1, 0, -1, 1]),
     Decision(1, "paris", 1, (1, 1)),
+    Decisions.pack([Decision(2, "paris", 1, (1, 1)), Decision(3, "paris", -1, (-1, 1))]),
     Label(1, -1),
     Label(2, 1, "paris"),
+    Labels.pack(3, [1, 0, -1]),
     Join("lima", epoch=1),
     Leave("tokyo", epoch=2),
 ]
@@ -86,10 +90,10 @@ def test_what_is_appended_is_read_in_order(every: tuple[Opened, Runner]) -> None
     async def story() -> None:
         async with opened() as log:
             assert log.identity
-            assert await log.last() == 0
+            assert (await log.first(), await log.last()) == (1, 0)
             assert await log.append(EVENTS[:3]) == 3
             assert await log.append(EVENTS[3:]) == len(EVENTS)
-            assert await log.last() == len(EVENTS)
+            assert (await log.first(), await log.last()) == (1, len(EVENTS))
             read = await some(log, len(EVENTS))
             assert [entry.event for entry in read] == EVENTS
             assert [entry.position for entry in read] == list(range(1, len(EVENTS) + 1))
@@ -164,6 +168,8 @@ def test_the_memory_log_is_bounded() -> None:
         for slot in range(1000):
             await log.append([Vote(slot, "paris", 1)])
         assert await log.last() == 1000
+        assert 890 < await log.first() <= 901
+        assert (await some(log, 1, after=await log.first() - 1))[0].position == await log.first()
         read = await some(log, 50, after=950)
         assert read[-1] == Entry(1000, Vote(999, "paris", 1))
         with pytest.raises(LogError, match=r"entries 11 to 8\d\d are no longer in the log"):
@@ -253,7 +259,11 @@ def test_waiting_for_nobody_is_told() -> None:
 # JetStream
 
 
-def test_a_broker_that_is_killed_loses_nothing_and_is_found_again(tmp_path: Path) -> None:
+def test_a_broker_that_is_killed_loses_nothing_and_is_found_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("quorate.log.jetstream.ANSWER_S", 1.0)
+
     async def story() -> None:
         async with Broker(tmp_path) as broker:
             states: list[str] = []
@@ -298,6 +308,37 @@ def test_garbage_in_the_stream_is_an_entry_with_a_fault() -> None:
     asyncio.run(story())
 
 
+def test_what_is_published_under_another_name_is_an_entry_with_a_fault() -> None:
+    async def story() -> None:
+        async with jetstream() as log:
+            js = log._connection.jetstream()
+            for subject, event in (
+                ("vote.rome", Vote(1, "paris", 1)),
+                ("vote.rome", Votes.pack("paris", 1, [1, -1])),
+                ("decision.rome", Decision(1, "paris", 1, (1, 1))),
+                ("vote.paris", Label(1, 1)),
+                ("label.rome", Labels.pack(1, [1, -1], "paris")),
+                ("member.rome", Leave("paris", epoch=1)),
+                ("decision.paris", Vote(1, "paris", 1)),
+            ):
+                await js.publish(f"quorate.grid.{subject}", encode(event))
+            await log.append([EVENTS[0]])
+            read = await some(log, 8)
+            assert [entry.fault for entry in read] == [
+                "published on quorate.grid.vote.rome, but it is a vote of 'paris'",
+                "published on quorate.grid.vote.rome, but it is votes of 'paris'",
+                "published on quorate.grid.decision.rome, but it is a decision of 'paris'",
+                "published on quorate.grid.vote.paris, but it is a label for all",
+                "published on quorate.grid.label.rome, but it is labels for 'paris'",
+                "published on quorate.grid.member.rome, but it is a leave of 'paris'",
+                "published on quorate.grid.decision.paris, but it is a vote of 'paris'",
+                None,
+            ]
+            assert [entry.event for entry in read] == [*[None] * 7, EVENTS[0]]
+
+    asyncio.run(story())
+
+
 def test_repeats_are_dropped_by_the_broker() -> None:
     async def story() -> None:
         async with jetstream() as log:
@@ -309,29 +350,277 @@ def test_repeats_are_dropped_by_the_broker() -> None:
 
 def test_what_the_limits_removed_and_other_streams_are_told() -> None:
     async def story() -> None:
-        async with jetstream() as log:
-            await log.append([Vote(slot, "paris", 1) for slot in range(10)])
-            js = log._connection.jetstream()
-            await js.purge_stream(log.stream, keep=4)
-            with pytest.raises(LogError, match="entries 3 to 6 are no longer in 'quorate-grid'"):
+        async with jetstream() as whole:
+            connection = whole._connection
+            log = await JetStreamLog(connection, "small").open(max_bytes=2000)
+            await log.append([Vote(slot, "paris", 1) for slot in range(100)])
+            first = await log.first()
+            assert 80 < first < 100
+            assert await log.last() == 100
+            with pytest.raises(LogError, match=f"entries 3 to {first - 1} are no longer in 'quorate-small'"):
                 await some(log, 1, after=2)
-            assert len(await some(log, 4, after=6)) == 4
-            await js.delete_stream(log.stream)
-            with pytest.raises(LogError, match="no stream 'quorate-grid'; create it"):
-                await JetStreamLog(log._connection, "grid").open(declare=False)
-            await JetStreamLog(log._connection, "grid").open()
+            assert (await some(log, 1, after=first - 1))[0].position == first
+            slow = log.read(first - 1)
+            assert (await anext(slow)).position == first
+            await log.append([Vote(slot, "paris", 1) for slot in range(100, 2000)])
+            with pytest.raises(LogError, match="are no longer in 'quorate-small'"):
+                [entry async for entry in slow]
+            await connection.jetstream().delete_stream(log.stream)
+            with pytest.raises(LogError, match="no stream 'quorate-small'; create it"):
+                await JetStreamLog(connection, "small").open(declare=False)
+            await JetStreamLog(connection, "small").open()
             with pytest.raises(LogError, match="was made anew"):
                 await some(log, 1)
 
     asyncio.run(story())
 
 
-def test_nobody_listening_is_told_at_once() -> None:
+def test_entries_that_are_gone_by_age_are_told_when_none_is_left() -> None:
     async def story() -> None:
-        with pytest.raises(LogError, match=r"no connection to nats://127\.0\.0\.1:1"):
-            await connect("nats://127.0.0.1:1", "test")
+        async with jetstream() as whole:
+            log = await JetStreamLog(whole._connection, "brief").open(max_age_s=0.2)
+            await log.append([Vote(slot, "paris", 1) for slot in range(3)])
+            async with asyncio.timeout(20):
+                while await log.first() != 4:
+                    await asyncio.sleep(0.05)
+            assert await log.last() == 3
+            with pytest.raises(LogError, match="entries 1 to 3 are no longer"):
+                await some(log, 1)
 
     asyncio.run(story())
+
+
+def test_a_stream_that_is_there_is_never_altered() -> None:
+    async def story() -> None:
+        async with jetstream() as log:
+            js = log._connection.jetstream()
+            before = (await js.stream_info(log.stream)).config
+            assert (before.deny_delete, before.deny_purge, before.max_consumers) == (True, True, 1000)
+            assert not before.allow_direct
+            assert not before.allow_rollup_hdrs
+            await JetStreamLog(log._connection, "grid").open(max_age_s=500, max_bytes=10_000)
+            assert (await js.stream_info(log.stream)).config == before
+            again = JetStreamLog(log._connection, "grid")
+            assert (await again._create(1, 500.0, -1)).config == before  # as when two make it at once
+
+    asyncio.run(story())
+
+
+def test_an_entry_taken_from_a_reader_is_read_nevertheless() -> None:
+    async def story() -> None:
+        async with jetstream() as log:
+            reading = log.read()
+            await log.append([Vote(slot, "paris", 1) for slot in range(10)])
+            assert (await anext(reading)).position == 1
+            (reader,) = await log._connection.jetstream().consumers_info(log.stream)
+            thief = await log._connection.jetstream().pull_subscribe_bind(reader.name, stream=log.stream)
+            async with asyncio.timeout(30):
+                await asyncio.sleep(FETCH_S + 0.2)  # what the reader has asked for has run out
+                await log.append([Vote(slot, "paris", 1) for slot in range(10, 20)])
+                assert len(await thief.fetch(3)) == 3
+                assert [entry.position for entry in await collected(reading, 19)] == list(range(2, 21))
+
+    asyncio.run(story())
+
+
+async def collected(reading: AsyncIterator[Entry], count: int) -> list[Entry]:
+    return [await anext(reading) for _ in range(count)]
+
+
+def test_what_is_never_answered_holds_no_place_in_the_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quorate.log.jetstream.ANSWER_S", 0.2)
+
+    async def story() -> None:
+        async with Broker(tmp_path) as broker:
+            connection = await connect(broker.address, "test")
+            log = await JetStreamLog(connection, "grid").open()
+            os.kill(broker.pid or 0, signal.SIGSTOP)
+            events: list[Event] = [Vote(slot, "paris", 1) for slot in range(300)]
+            for _ in range(3):  # more than the window holds
+                with pytest.raises(LogError, match="append them again"):
+                    await log.append(events)
+            os.kill(broker.pid or 0, signal.SIGCONT)
+            async with asyncio.timeout(20):
+                while True:
+                    with contextlib.suppress(LogError):
+                        assert (
+                            await log.append([*events, *(Vote(slot, "paris", 1) for slot in range(300, 1500))]) >= 1500
+                        )
+                        break
+            assert [entry.event for entry in await some(log, 300)] == events
+            assert log._window._value == 512
+            await connection.close()
+
+    asyncio.run(story())
+
+
+def test_cancelling_an_append_or_a_read_ends_it() -> None:
+    async def story() -> None:
+        async with jetstream() as log:
+            for _ in range(20):
+                tasks = [
+                    asyncio.ensure_future(log.append([Vote(slot, "paris", 1) for slot in range(2000)])),
+                    asyncio.ensure_future(some(log, 10_000)),
+                    asyncio.ensure_future(log.last()),
+                ]
+                await asyncio.sleep(0.01)
+                for task in tasks:
+                    task.cancel()
+                async with asyncio.timeout(20):
+                    await asyncio.wait(tasks)
+            assert log._window._value == 512
+
+    asyncio.run(story())
+
+
+def test_a_change_without_a_number_is_no_repeat() -> None:
+    async def story() -> None:
+        async with jetstream() as log:
+            changes: list[Event] = [Join("lima"), Leave("lima"), Join("lima")]
+            await log.append(changes)
+            assert [entry.event for entry in await some(log, 3)] == changes
+
+    asyncio.run(story())
+
+
+# Connecting
+
+
+def test_nobody_listening_is_told_at_once() -> None:
+    async def story() -> None:
+        with pytest.raises(LogError, match=r"no connection to nats://127\.0\.0\.1:1: .*[Cc]onnect"):
+            async with asyncio.timeout(4):
+                await connect("nats://127.0.0.1:1", "test")
+        with pytest.raises(LogError, match=r"no connection to nats://127\.0\.0\.1:1, nats://127\.0\.0\.1:2: "):
+            async with asyncio.timeout(4):
+                await connect(["nats://127.0.0.1:1", "nats://127.0.0.1:2"], "test")
+        async with Broker() as broker:
+            for _ in range(3):  # in whatever order they are tried
+                connection = await connect(["nats://127.0.0.1:1", broker.address], "test")
+                await connection.close()
+
+    asyncio.run(story())
+
+
+def test_credentials_that_are_no_use_are_told(tmp_path: Path) -> None:
+    async def story() -> None:
+        seed = b"SUAKYRHVIOREXV7EUZTBHUHL7NUMHPMAS7QMDU3GTIUWEI5LDNOXD43IZY"
+        for content, reason in (
+            (None, "cannot be read: No such file or directory; ask the owner"),
+            (b"", "holds no seed"),
+            (b"\xff\xfe", "holds no seed"),
+            (b"password", "holds no seed"),
+            (seed[:-2] + b"AA", "holds no seed .*, or a damaged one; ask the owner"),
+            (seed[:20], "holds no seed"),
+        ):
+            file = tmp_path / "paris.nk"
+            if content is not None:
+                file.write_bytes(content)
+            with pytest.raises(LocalError, match=f"the credentials file .*paris.nk {reason}"):
+                await connect("nats://127.0.0.1:1", "paris", credentials=file)
+        with pytest.raises(LocalError, match=r"a user is called 'paris\.>'"):
+            await connect("nats://127.0.0.1:1", "paris.>")
+
+    asyncio.run(story())
+
+
+def test_the_connection_tells_its_states_and_what_is_asked_of_it_when_closed(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with Broker(tmp_path) as broker:
+            states: list[str] = []
+
+            def on_state(state: str) -> None:
+                states.append(state)
+                raise RuntimeError("nobody must suffer from this")
+
+            connection = await connect(broker.address, "test", on_state)
+            log = await JetStreamLog(connection, "grid").open()
+            reading = asyncio.ensure_future(some(log, 1))
+            await broker.stop()
+            async with asyncio.timeout(20):
+                while "disconnected" not in states:
+                    await asyncio.sleep(0.01)
+                await broker.start()
+                while "reconnected" not in states:
+                    await asyncio.sleep(0.01)
+            await log.append([EVENTS[0]])
+            assert (await reading)[0].event == EVENTS[0]
+            waiting = asyncio.ensure_future(some(log, 1, after=1))
+            await asyncio.sleep(0.1)
+            await connection.close()
+            for asked in (log.append([EVENTS[1]]), log.last(), waiting, JetStreamLog(connection, "grid").open()):
+                with pytest.raises(LogError, match="closed") as caught:
+                    await asked
+                assert not isinstance(caught.value, CredentialsError)
+            assert [each for each in states if each.islower()] == [
+                *("connected", "disconnected", "reconnected", "disconnected", "closed"),
+            ]
+
+    asyncio.run(story())
+
+
+# Clusters
+
+
+def test_a_cluster_outlives_the_leader_of_the_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quorate.log.jetstream.ANSWER_S", 1.0)
+
+    async def story() -> None:
+        async with start_cluster(3, tmp_path) as brokers:
+            addresses = [broker.address for broker in brokers]
+            writing, watching = [await connect(addresses, name) for name in ("paris", "rome")]
+            log = await JetStreamLog(writing, "grid").open(replicas=3)
+            seen = await JetStreamLog(watching, "grid").open()
+            assert seen.identity == log.identity
+            reading = asyncio.ensure_future(until(seen, 149))
+            for slot in range(150):
+                if slot == 50:
+                    leader = (await patiently(log._info)).cluster.leader
+                    killed = next(broker for broker in brokers if broker.folder.name == leader)
+                    await killed.kill()
+                if slot == 100:
+                    await killed.start()
+                decisions = [Decision(3 * slot + at, "paris", 1, (1,)) for at in range(3)]
+                events: list[Event] = [Vote(slot, "paris", 1), *decisions, Label(slot, 1)]
+                await patiently(lambda events=events: log.append(events))  # type: ignore[misc]
+            entries = await reading
+            decided = [entry.event.slot for entry in entries if isinstance(entry.event, Decision)]
+            assert list(dict.fromkeys(decided)) == list(range(450))
+            for kind in (Vote, Label):
+                assert {entry.event.slot for entry in entries if isinstance(entry.event, kind)} == set(range(150))
+            await writing.close()
+            await watching.close()
+
+    asyncio.run(story())
+
+
+async def until(log: Log, slot: int) -> list[Entry]:
+    """All entries up to the label of a slot."""
+    found: list[Entry] = []
+    async with asyncio.timeout(60):
+        async for entry in log.read():
+            found.append(entry)
+            if entry.event == Label(slot, 1):
+                break
+    return found
+
+
+async def patiently(ask: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    async with asyncio.timeout(60):
+        while True:
+            try:
+                return await ask()
+            except Exception:
+                await asyncio.sleep(0.05)
+
+
+def test_a_cluster_is_more_than_one(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with start_cluster(1, tmp_path):
+            pass
+
+    with pytest.raises(LocalError, match="a cluster of 1 brokers; it takes 2, and 3 to outlive one"):
+        asyncio.run(story())
 
 
 def test_a_broker_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,8 @@ EXTRA_OF = {
     "typer": "cli",
     "rich": "cli",
     "nats": "nats",
+    "nkeys": "nats",
+    "prometheus_client": "metrics",
 }
 
 

@@ -16,6 +16,8 @@
     │   ├── MessageError             not decodable, or its fields cannot be true
     │   └── StrangerError            it names a learner that is not a member
     ├── LogError (RuntimeError)      the log refused, was not reached, or has lost what was asked for
+    │   ├── CredentialsError         the broker does not know us: waiting does not mend it
+    │   └── RefusedError             the broker knows us, and does not allow this
     ├── MissingExtraError (ImportError)   an optional library is not installed
     └── CheckFailedError (AssertionError) a rule breaks the conventions `check_rule` tests
 
@@ -27,6 +29,7 @@ from __future__ import annotations
 __all__ = [
     "CertificateError",
     "CheckFailedError",
+    "CredentialsError",
     "LabelError",
     "LocalError",
     "LogError",
@@ -35,6 +38,7 @@ __all__ = [
     "MissingExtraError",
     "ModelError",
     "QuorateError",
+    "RefusedError",
     "RemoteError",
     "SlotError",
     "SnapshotError",
@@ -98,6 +102,14 @@ class StrangerError(RemoteError):
 
 class LogError(QuorateError, RuntimeError):
     """The log refused, could not be reached, or no longer has what was asked for; the message says what to do."""
+
+
+class CredentialsError(LogError):
+    """The broker does not know us; the message says which credentials were shown, and what to do."""
+
+
+class RefusedError(LogError):
+    """The broker knows us and does not allow this; the message says what, and whom to ask."""
 
 
 class MissingExtraError(QuorateError, ImportError):

@@ -226,21 +226,28 @@ def schemes(as_json: Json = False) -> None:
     show(as_json=as_json)
 
 
-@app.command(epilog="Examples: [bold]quorate doctor[/bold]; [bold]quorate doctor --json[/bold]")
+@app.command(
+    epilog="Examples: [bold]quorate doctor[/bold]; [bold]quorate doctor grid.toml --name paris[/bold]; "
+    "[bold]quorate doctor --json[/bold]"
+)
 def doctor(
+    file: Annotated[Path | None, typer.Argument(help="An ensemble's file: look at all its learners need, too.")] = None,
+    name: Annotated[str | None, typer.Option(help="Of the file, only this learner.")] = None,
     data: Annotated[
         Path | None, typer.Option(help="The data folder. Default: QUORATE_DATA, else ../shared/data.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what is installed, which extras are missing, and whether caches and data are where they should be."""
+    """Say what is installed and what is missing; with a file, whether its broker, sources and models are good."""
     from quorate.cli.doctor import show
 
-    raise typer.Exit(0 if show(data, as_json=as_json) else 1)
+    raise typer.Exit(0 if show(data, file, name, as_json=as_json) else 1)
 
 
 def run() -> None:
     """Run the command line; an error is one line, never a traceback (unless QUORATE_TRACEBACK is set)."""
+    from quorate.cli import network  # noqa: F401  # it adds its commands to the app
+
     try:
         code = app(standalone_mode=False)
         if code == EXIT_INTERRUPTED:  # Typer makes an exit of Ctrl-C

@@ -16,6 +16,7 @@ from quorate.cli.output import Output, check_picture, print_json, progress_bar
 from quorate.evaluate import Recording, arriving, decide, measure, rolling_mean
 from quorate.learner import Learner
 from quorate.rules import AverageMajority, ExtendedPWM, MajorityClass, PreviousLabel
+from quorate.runtime.demo_site import SITES, WRONG
 from quorate.streams import Feedback, RotatingHyperplane, Uniform
 
 if TYPE_CHECKING:
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Demo", "run", "show"]
 
-SITES = ["paris", "tokyo", "lima", "oslo", "cairo", "delhi", "perth", "quito"]
-ABSENT, WRONG = "perth", "quito"
+ABSENT = "perth"
 DELAY_SLOTS_MAX = 50
 
 _KINDS = ("synchronous", "asynchronous")

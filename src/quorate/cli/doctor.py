@@ -6,27 +6,18 @@ import importlib.metadata
 import os
 import platform
 from pathlib import Path
-from typing import NamedTuple
 
 from rich.table import Table
 
 from quorate._extras import EXTRA_OF
 from quorate._version import __version__
 from quorate.cli.output import Output, print_json
+from quorate.runtime.preflight import Finding
 from quorate.streams import data_folder
 
 __all__ = ["Finding", "examine", "show"]
 
 _DISTRIBUTION_OF = {"sklearn": "scikit-learn"}
-
-
-class Finding(NamedTuple):
-    """One thing that was looked at."""
-
-    what: str
-    state: str
-    """``ok``, ``missing`` (optional, and not there) or ``bad`` (there, and not working)."""
-    detail: str
 
 
 def examine(data: Path | None = None) -> list[Finding]:
@@ -79,9 +70,16 @@ def _data(data: Path | None) -> Finding:
     return Finding("data folder", "ok", f"{folder}: {', '.join(files)}")
 
 
-def show(data: Path | None, *, as_json: bool) -> bool:
+def show(data: Path | None, file: Path | None = None, name: str | None = None, *, as_json: bool) -> bool:
     """Print the findings; True when nothing is bad."""
     findings = examine(data)
+    if file is not None:
+        from quorate.runtime.config import read_config
+        from quorate.runtime.preflight import examine_file
+        from quorate.runtime.serving import with_loop
+
+        config = read_config(file)
+        findings += with_loop(lambda: examine_file(config, name))
     if as_json:
         print_json({"findings": [finding._asdict() for finding in findings]})
     else:

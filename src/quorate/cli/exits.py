@@ -9,6 +9,9 @@ code meaning
 3    the input was wrong: a file, a value, a snapshot
 4    an optional library is missing: the message names the extra
 5    a file could not be read or written
+6    the log could not be reached, or has lost what was asked for
+7    the broker does not know these credentials
+8    the broker does not allow this
 70   a defect of Quorate: please report it with the message
 130  interrupted
 ==== ===========================================================
@@ -16,7 +19,7 @@ code meaning
 
 from __future__ import annotations
 
-from quorate.errors import MissingExtraError, QuorateError
+from quorate.errors import CredentialsError, LogError, MissingExtraError, QuorateError, RefusedError
 
 __all__ = ["EXIT_CODES", "EXIT_DEFECT", "EXIT_INTERRUPTED", "exit_code_of"]
 
@@ -33,6 +36,9 @@ EXIT_CODES = {
     3: "bad input",
     4: "a library is missing",
     5: "a file could not be read or written",
+    6: "the log could not be reached",
+    7: "the broker does not know these credentials",
+    8: "the broker does not allow this",
     EXIT_DEFECT: "a defect of Quorate",
     EXIT_INTERRUPTED: "interrupted",
 }
@@ -48,8 +54,14 @@ def exit_code_of(error: BaseException) -> int:
     match error:
         case MissingExtraError():
             return 4
+        case CredentialsError():
+            return 7
+        case RefusedError():
+            return 8
+        case LogError():
+            return 6
         case QuorateError():
-            return 3
+            return int(getattr(error, "code", 3))
         case OSError():
             return 5
         case _:

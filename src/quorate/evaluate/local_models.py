@@ -201,6 +201,8 @@ def _rows(table: pa.Table) -> list[dict[str, Any]]:
 def model_from_text(text: str) -> Any:
     """Find a model by its import path: a class is called, an estimator copied, a function taken as it is.
 
+    With ``()`` at the end, what is there is called, and its answer is the model.
+
     >>> model_from_text("sklearn.tree:DecisionTreeClassifier")
     DecisionTreeClassifier()
     >>> model_from_text("sklearn.tree.NoSuchThing")
@@ -208,7 +210,8 @@ def model_from_text(text: str) -> Any:
     ...
     quorate.errors.ModelError: no model is at 'sklearn.tree.NoSuchThing': module 'sklearn.tree' has no 'NoSuchThing'
     """
-    module_name, _, name = text.rpartition(":" if ":" in text else ".")
+    path = text.removesuffix("()")
+    module_name, _, name = path.rpartition(":" if ":" in path else ".")
     try:
         found: Any = importlib.import_module(module_name)
         for part in name.split("."):
@@ -217,7 +220,7 @@ def model_from_text(text: str) -> Any:
         raise ModelError(f"no model is at {text!r}: {error}") from None
     except AttributeError:
         raise ModelError(f"no model is at {text!r}: module {module_name!r} has no {name!r}") from None
-    if isinstance(found, type):
+    if isinstance(found, type) or path != text:
         try:
             return found()
         except TypeError as error:

@@ -74,9 +74,17 @@ def _sign_fault(field: str, value: object, what: str) -> str | None:
     return None if _is_int(value) and value in (-1, 1) else f"{field} is {value!r}; {what} is -1 or +1"
 
 
+def _place_fault(decided: Decision | Decisions) -> str | None:
+    if not (_is_int(decided.epoch) and decided.epoch >= 0):
+        return f"epoch is {decided.epoch!r}; it counts changes of membership from 0"
+    if not (_is_int(decided.at) and decided.at >= 0):
+        return f"at is {decided.at!r}; it is a place in the log, from 0"
+    return None
+
+
 def _decision_fault(decision: Decision) -> str | None:
-    if not (_is_int(decision.epoch) and decision.epoch >= 0):
-        return f"epoch is {decision.epoch!r}; it counts changes of membership from 0"
+    if reason := _place_fault(decision):
+        return reason
     votes: object = decision.votes
     if not isinstance(votes, tuple):
         return f"votes is {decision.votes!r}; give a tuple, one vote a member"
@@ -101,8 +109,8 @@ def _batch_fault(batch: Votes | Labels | Decisions) -> str | None:
 
 
 def _decisions_fault(batch: Decisions) -> str | None:
-    if not (_is_int(batch.epoch) and batch.epoch >= 0):
-        return f"epoch is {batch.epoch!r}; it counts changes of membership from 0"
+    if reason := _place_fault(batch):
+        return reason
     if 0 in codes_of(batch.packed, batch.count):
         return "packed holds an abstention; a decision is -1 or +1"
     if not (_is_int(batch.n_learners) and batch.n_learners >= 1):

@@ -161,6 +161,9 @@ class Decision(msgspec.Struct, frozen=True, tag_field="type", tag="decision", re
         The votes it was made from, one a member in the order of membership, 0 for an abstention.
     epoch
         How many changes of membership the learner had seen: it says who the members were.
+    at
+        The place in the log up to which it had read when it decided, so that an audit can decide again; 0 where
+        there was no log.
 
     Examples
     --------
@@ -173,6 +176,7 @@ class Decision(msgspec.Struct, frozen=True, tag_field="type", tag="decision", re
     value: int
     votes: tuple[int, ...]
     epoch: int = 0
+    at: int = 0
     v: int = WIRE_VERSION
 
 
@@ -193,7 +197,7 @@ class Decisions(msgspec.Struct, frozen=True, tag_field="type", tag="decisions", 
         How many members there were.
     votes
         The votes, those of each slot packed by themselves.
-    epoch
+    epoch, at
         As for `Decision`.
 
     Examples
@@ -210,6 +214,7 @@ class Decisions(msgspec.Struct, frozen=True, tag_field="type", tag="decisions", 
     n_learners: int
     votes: bytes
     epoch: int = 0
+    at: int = 0
     v: int = WIRE_VERSION
 
     @classmethod
@@ -220,20 +225,20 @@ class Decisions(msgspec.Struct, frozen=True, tag_field="type", tag="decisions", 
             raise LocalError("Decisions.pack: there are no decisions")
         first = some[0]
         for place, each in enumerate(some):
-            like = (each.slot - place, each.learner, each.epoch, len(each.votes))
-            if like != (first.slot, first.learner, first.epoch, len(first.votes)):
+            like = (each.slot - place, each.learner, each.epoch, each.at, len(each.votes))
+            if like != (first.slot, first.learner, first.epoch, first.at, len(first.votes)):
                 raise LocalError(
                     f"Decisions.pack: {each!r} does not follow {first!r}; slots must be consecutive, the rest alike"
                 )
         count, packed = _packed("Decisions", [each.value for each in some])
         rows = b"".join(pack(each.votes) for each in some)
-        return cls(first.slot, count, first.learner, packed, len(first.votes), rows, first.epoch)
+        return cls(first.slot, count, first.learner, packed, len(first.votes), rows, first.epoch, first.at)
 
     def __iter__(self) -> Iterator[Decision]:
         width = bytes_needed(self.n_learners)
         for place, value in enumerate(unpack(self.packed, self.count)):
             votes = unpack(self.votes[place * width : (place + 1) * width], self.n_learners)
-            yield Decision(self.first_slot + place, self.learner, value, votes, self.epoch)
+            yield Decision(self.first_slot + place, self.learner, value, votes, self.epoch, self.at)
 
 
 class Join(msgspec.Struct, frozen=True, tag_field="type", tag="join", repr_omit_defaults=True):

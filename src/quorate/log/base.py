@@ -60,6 +60,9 @@ class Log(Protocol):
             Entries after that place are no longer there.
         """
 
+    async def first(self) -> int:
+        """The place of the first entry that is still kept; where none is, the place the next one will have."""
+
     async def last(self) -> int:
         """The place of the last entry; 0 while there is none."""
 

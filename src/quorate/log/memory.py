@@ -85,6 +85,10 @@ class MemoryLog:
                 return
             await self._more.wait()
 
+    async def first(self) -> int:
+        """The place of the first entry that is kept, or will be."""
+        return self._dropped + 1
+
     async def last(self) -> int:
         """The place of the last entry."""
         return self._dropped + len(self._messages)

@@ -145,19 +145,26 @@ class SimulatedLog:
         async for entry in self._log.read(after):
             await self._pause(self.faults.delayed, self.faults.delay_s)
             await self._pause(self.faults.stalled, self.faults.stall_s)
-            while self._cut:
-                await self._mended.wait()
+            await self._reached()
             if seen and self._happens(self.faults.reread):
                 for again in seen[-self._random.randint(1, 5) :]:
                     yield again
             seen = [*seen[-5:], entry]
             yield entry
 
+    async def first(self) -> int:
+        """The place of the first entry that is kept, or will be."""
+        await self._reached()
+        return await self._log.first()
+
     async def last(self) -> int:
         """The place of the last entry."""
+        await self._reached()
+        return await self._log.last()
+
+    async def _reached(self) -> None:
         while self._cut:
             await self._mended.wait()
-        return await self._log.last()
 
     async def close(self) -> None:
         """Let go of it; the shared log stays open."""

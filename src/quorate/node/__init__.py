@@ -3,8 +3,9 @@
 from quorate.node.batching import batched
 from quorate.node.checkpoint import Checkpoint, FileStore, MemoryStore, Store
 from quorate.node.node import Node
-from quorate.node.replay import Replay, replay
+from quorate.node.replay import Replay, applied, replay
 from quorate.node.site import Instance, ListSource, Source
+from quorate.node.tasks import end_all, until_done
 
 __all__ = [
     "Checkpoint",
@@ -16,6 +17,9 @@ __all__ = [
     "Replay",
     "Source",
     "Store",
+    "applied",
     "batched",
+    "end_all",
     "replay",
+    "until_done",
 ]

@@ -58,5 +58,7 @@ def _runs(events: list[EventT], most: int) -> Iterator[list[EventT]]:
         yield run
 
 
-def _rest(event: Vote | Decision | Label) -> tuple[str | None, int, int]:
-    return (event.learner, event.epoch, len(event.votes)) if isinstance(event, Decision) else (event.learner, 0, 0)
+def _rest(event: Vote | Decision | Label) -> tuple[str | None, int, int, int]:
+    if isinstance(event, Decision):
+        return event.learner, event.epoch, event.at, len(event.votes)
+    return event.learner, 0, 0, 0

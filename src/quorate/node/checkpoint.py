@@ -6,14 +6,17 @@ its own bytes. It is written beside the old one, synced, and put in its place; t
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
 
-from quorate.errors import SnapshotError
+from quorate.errors import LocalError, SnapshotError
 
 __all__ = ["Checkpoint", "FileStore", "MemoryStore", "Store", "packed", "unpacked"]
 
@@ -132,6 +135,18 @@ class FileStore:
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.previous = self.path.with_name(self.path.name + ".previous")
+
+    @contextlib.contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Keep every other process from these checkpoints: two nodes on one would undo each other."""
+        with self.path.with_name(self.path.name + ".lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise LocalError(
+                    f"another process works on {self.path}: this learner is running already; stop it first"
+                ) from None
+            yield
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Write beside, sync, put in place."""

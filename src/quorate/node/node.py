@@ -22,8 +22,10 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import msgspec
 
 from quorate.ensemble.models import Model
 from quorate.errors import CredentialsError, LocalError, LogError, RefusedError
@@ -66,17 +68,15 @@ class Node:
     deadline_s
         How long a slot waits for votes after this node has first heard of it.
     checkpoint_slots, checkpoint_s
-        After how many closed slots, or after how long, a checkpoint is written.
+        After how many slots, or how long, a checkpoint is written.
     ahead
         How many of its votes may be without a decision; the source waits for these.
-    batch
-        How many slots one message covers at the most.
-    joins
-        Whether it joins the ensemble through the log, if it is no member.
+    batch, joins
+        How many slots one message covers at the most; whether it joins through the log, if it is no member.
     in_threads
         Whether the model runs in a thread, so that it cannot stall the connection.
     on_decision
-        Called with each decision of its own, once, in the order of the log.
+        Called with its decisions, each once, in the order of the log.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Node:
         self.position = 0
         self.faults = 0
         self.is_live = False
-        self._outbox: deque[Event] = deque()
+        self.outbox: deque[Event] = deque()
         self._deadlines = Deadlines(deadline_s, learner.open_slots_max)
         self._decided = -1  # the last slot a decision is made on, sent or not
         self._live_from = 0
@@ -151,7 +151,7 @@ class Node:
         self._stopping.set()
 
     async def _drained(self) -> None:
-        while self._outbox or self.position < self._sent_to:
+        while self.outbox or self.position < self._sent_to:
             await self._until_changed()
 
     async def _until_changed(self) -> None:
@@ -241,8 +241,10 @@ class Node:
             if counted:
                 voter.learn(label.slot, label.value)
 
-    def _frontier(self) -> int:
-        """The last slot that is decided, whether or not the decision is read back."""
+    def _closed(self) -> int:
+        return -1 if self.learner.last_closed is None else self.learner.last_closed
+
+    def _frontier(self) -> int:  # whether or not the decision is read back
         return max(self._decided, self._closed())
 
     # Voting
@@ -253,12 +255,12 @@ class Node:
         while self.joins and self.learner.name not in self.learner.members:
             await self._join()
         if self.voter is not None:
-            await self.voter.run(self._put, self._room)
+            await self.voter.run(self.put, self._room)
             self._changed.set()
 
     async def _join(self) -> None:
         epoch = self.learner.epoch + 1
-        self._put([Join(self.learner.name, epoch=epoch)])
+        self.put([Join(self.learner.name, epoch=epoch)])
         while self.learner.epoch < epoch:  # another may have joined at this epoch: then once more
             await self._until_changed()
         if self.voter is not None:
@@ -270,8 +272,9 @@ class Node:
             await self._until_changed()
         return room
 
-    def _put(self, events: list[Event]) -> None:
-        self._outbox.extend(events)
+    def put(self, events: Sequence[Event]) -> None:
+        """Append events, labels that somebody gave for instance, as soon as the log can be reached."""
+        self.outbox.extend(events)
         self._changed.set()
 
     # Deciding
@@ -283,16 +286,13 @@ class Node:
                 self.is_live = True
                 soonest = self._decide_ready()
                 if self.voter is not None and (labels := self.voter.due_labels(self._closed())):
-                    self._put(labels)
+                    self.put(labels)
             self._changed.clear()
             wait = None if soonest is None else max(soonest - self._now(), 0.0)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(wait):  # not wait_for: until Python 3.12 it may swallow being cancelled
                     await self._changed.wait()
             await asyncio.sleep(0)
-
-    def _closed(self) -> int:
-        return -1 if self.learner.last_closed is None else self.learner.last_closed
 
     def _decide_ready(self) -> float | None:
         """Decide on all slots that are ready, in order; give when the next one will be, if one waits."""
@@ -304,21 +304,22 @@ class Node:
                 if due - now > TICK_S:
                     return due
                 made = self.learner.decide(slot)
+            made = msgspec.structs.replace(made, at=self.position)
             self._decided = made.slot if isinstance(made, Decision) else made.first_slot + made.count - 1
-            self._put(list(made) if isinstance(made, Decisions) and made.count == 1 else [made])
+            self.put(list(made) if isinstance(made, Decisions) and made.count == 1 else [made])
         return None
 
     # Sending
 
     async def _send(self) -> None:
         while True:
-            while not self._outbox:
+            while not self.outbox:
                 await self._until_changed()
-            some = [self._outbox[place] for place in range(min(len(self._outbox), BATCH))]
+            some = [self.outbox[place] for place in range(min(len(self.outbox), BATCH))]
             messages = batched(some, self.batch)
             self._sent_to = await self._patiently(lambda messages=messages: self.log.append(messages))  # type: ignore[misc]
             for _ in some:
-                self._outbox.popleft()
+                self.outbox.popleft()
             self._changed.set()
 
     @property
@@ -326,4 +327,4 @@ class Node:
         """Whether it has nothing to do: the source is at its end, all is sent, no slot is open, no label owed."""
         voter, frontier = self.voter, self._closed()
         done = self.is_live and (voter is None or (voter.done and not voter.is_waiting(frontier)))
-        return done and not self._outbox and self.learner.next_open(frontier) is None
+        return done and not self.outbox and self.learner.next_open(frontier) is None

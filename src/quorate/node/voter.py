@@ -52,7 +52,7 @@ class Voter:
         self.ahead, self.keep_slots = ahead, keep_slots
         self.worker = Worker(in_threads)
         self.voted = -1
-        self.done = False
+        self.done = getattr(source, "endless", False)  # one that has no end is never waited for
         self._seen = -1  # the last slot whose instance was read
         self._kept: dict[int, Any] = {}  # instances that wait for their labels
         self._early: dict[int, int] = {}  # labels that wait for their instances
@@ -94,7 +94,7 @@ class Voter:
                 self._owe(slot, label, max(due, slot))
             if x is not None and self.model.learns:
                 if slot in self._early:
-                    self.worker.post(self.model.learn, kept, self._early.pop(slot) > 0)
+                    self.worker.post(self.model.learn, kept, self.model.classes[self._early.pop(slot) > 0])
                 else:
                     self._kept[slot] = kept
             if vote and slot > self.voted:
@@ -125,7 +125,7 @@ class Voter:
         if not self.model.learns:
             return
         if slot in self._kept:
-            self.worker.post(self.model.learn, self._kept.pop(slot), label > 0)
+            self.worker.post(self.model.learn, self._kept.pop(slot), self.model.classes[label > 0])
         elif slot > self._seen:
             self._early[slot] = label
 

@@ -1,0 +1,49 @@
+"""How learners stand, as a table: for `quorate run` while it runs, and for `quorate status`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from quorate.runtime.config import Config
+from quorate.runtime.report import Report
+
+__all__ = ["standing", "with_missing"]
+
+_COLOUR = {"live": "green", "catching up": "yellow", "away": "red", "gone": "red"}
+
+
+def with_missing(config: Config, found: Sequence[Report]) -> list[Report]:
+    """The reports of all learners of a file, those that did not answer as gone, in the order of the file."""
+    known = {(report.ensemble, report.learner): report for report in found}
+    listed = []
+    for learner in config.learners:
+        gone = Report(ensemble=config.name, learner=learner.name, state="gone")
+        listed.append(known.pop((config.name, learner.name), gone))
+    return [*listed, *(report for key, report in known.items() if key[0] == config.name)]
+
+
+def standing(config: Config, found: Sequence[Report], *, title: str | None = None) -> Table:
+    """A row a learner: where it is, how far behind, how often wrong, and what the others weigh there."""
+    rows = with_missing(config, found)
+    ahead = max((report.slot for report in rows), default=-1)
+    table = Table("", "", "slot", "behind", "waiting", "wrong", "faults", "weights (bias first)", title=title)
+    for column in table.columns[2:7]:
+        column.justify = "right"
+    for report in rows:
+        there = report.state != "gone"
+        weights = " ".join(f"{weight:g}" for weight in report.weights)
+        if report.weights_asynchronous and any(report.weights_asynchronous):
+            weights += "  /  " + " ".join(f"{weight:g}" for weight in report.weights_asynchronous)
+        table.add_row(
+            report.learner,
+            f"[{_COLOUR.get(report.state, 'white')}]{report.state}[/]",
+            str(report.slot) if report.slot >= 0 else "-",
+            str(ahead - report.slot) if there and report.slot >= 0 else "-",
+            str(report.pending) if there else "-",
+            f"{report.error:.1%}" if report.error is not None else "-",
+            str(report.faults) if there else "-",
+            weights,
+        )
+    return table

@@ -1,0 +1,62 @@
+"""The client of nats-py, made safe against what others may publish, and against brokers without TLS."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any
+
+import nats.aio.client
+import nats.errors
+
+__all__ = ["STEP_S", "Client"]
+
+#: How long a broker may take for each step of connecting, and for closing.
+STEP_S = 2
+
+
+class Client(nats.aio.client.Client):
+    """A client whose reading outlives every message.
+
+    In nats-py, a message with a malformed header or subject ends all reading without a word (seen on 2.16). Anybody who
+    may publish anything that we read could stop us so, for ever, as the message stays in the stream.
+
+    Parameters
+    ----------
+    needs_tls
+        Whether to refuse a broker without TLS, before anything is sent to it; nats-py would go on in the clear.
+    """
+
+    def __init__(self, needs_tls: bool = False) -> None:
+        super().__init__()
+        self._needs_tls = needs_tls
+
+    def _connect_command(self) -> bytes:
+        if self._needs_tls and not self._server_info.get("tls_required"):
+            raise nats.errors.SecureConnWantedError
+        return super()._connect_command()
+
+    async def _process_headers(self, headers: Any) -> Any:
+        try:
+            return await super()._process_headers(headers)
+        except Exception:
+            return None
+
+    def _build_message(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: Any) -> Any:
+        readable, whence = (bytes(each).decode(errors="replace").encode() for each in (subject, reply))
+        return super()._build_message(sid, readable, whence, data, headers)
+
+    async def close(self) -> None:
+        """Close it in whatever state it is, within a while."""
+        if not self.is_connected:  # what waits to be sent never will be, and trying to raises
+            self._pending, self._pending_data_size = [], 0
+        with contextlib.suppress(OSError, TimeoutError):
+            async with asyncio.timeout(STEP_S):
+                await super().close()
+
+    def drop_transport(self) -> None:
+        """Close a connection that failed without waiting for it: after a failed TLS handshake that never ends."""
+        transport, self._transport = self._transport, None
+        if transport is not None:
+            with contextlib.suppress(Exception):
+                transport.close()  # type: ignore[no-untyped-call]

@@ -1,0 +1,82 @@
+"""Names in the broker: the stream of an ensemble, and the subject each event is published on.
+
+One stream an ensemble, one subject a learner and kind: ``quorate.ENSEMBLE.vote.paris``, ``.decision.paris``,
+``.member.paris``, and ``.label`` for all or ``.label.paris``. So a broker can refuse what is published under another's
+name; and whoever reads compares the subject with what the message says, as a broker looks at subjects only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from quorate.events import Decision, Decisions, Event, Join, Label, Labels, Leave, Vote, Votes
+from quorate.log.base import Entry
+from quorate.log.memory import entry_of
+
+__all__ = ["checked_entry_of", "message_id", "stream_of", "subject_of"]
+
+
+def stream_of(ensemble: str) -> str:
+    """The stream an ensemble's log is kept in.
+
+    >>> stream_of("grid")
+    'quorate-grid'
+    """
+    return f"quorate-{ensemble}"
+
+
+def subject_of(ensemble: str, event: Event) -> str:
+    """The subject an event is published on.
+
+    >>> subject_of("grid", Vote(1, "paris", 1)), subject_of("grid", Label(1, 1))
+    ('quorate.grid.vote.paris', 'quorate.grid.label')
+    """
+    match event:
+        case Vote() | Votes():
+            kind = f"vote.{event.learner}"
+        case Decision() | Decisions():
+            kind = f"decision.{event.learner}"
+        case Label() | Labels():
+            kind = "label" if event.learner is None else f"label.{event.learner}"
+        case Join() | Leave():
+            kind = f"member.{event.learner}"
+    return f"quorate.{ensemble}.{kind}"
+
+
+def message_id(event: Event, message: bytes, key: bytes = b"") -> str | None:
+    """The same for the same message, so that the broker drops repeats within its window; None: drop none.
+
+    Parameters
+    ----------
+    event, message
+        What is sent, and its wire form.
+    key
+        Known to the sender only. Ids are the stream's, not the sender's: whoever could foresee another's id would
+        use it up, and the broker would drop the other's message as a repeat, and say it is stored.
+
+    Examples
+    --------
+    >>> message_id(Label(1, 1), b"message", b"key of paris"), message_id(Label(1, 1), b"message", b"key of rome")
+    ('b2af6835e92237b09493b32290dbc70b', '89cfed62891bb1168620ee10210ea7cb')
+    """
+    if isinstance(event, Join | Leave) and event.epoch is None:
+        return None  # to join, to leave and to join again are three changes
+    return hashlib.blake2b(message, digest_size=16, key=key).hexdigest()
+
+
+def checked_entry_of(ensemble: str, position: int, subject: str, message: bytes) -> Entry:
+    """Read a message of a stream; one that cannot be read, or tells of another than its subject, has a fault.
+
+    >>> message = b'{"type":"vote","slot":1,"learner":"paris","value":-1,"v":1}'
+    >>> checked_entry_of("grid", 7, "quorate.grid.vote.rome", message).fault
+    "published on quorate.grid.vote.rome, but it is a vote of 'paris'"
+    """
+    entry = entry_of(position, message)
+    if entry.event is None or subject_of(ensemble, entry.event) == subject:
+        return entry
+    kind = type(entry.event).__name__.lower()
+    if kind not in ("votes", "decisions", "labels"):
+        kind = f"a {kind}"
+    of = "for" if isinstance(entry.event, Label | Labels) else "of"
+    whose = "all" if entry.event.learner is None else repr(entry.event.learner)
+    return Entry(position, None, f"published on {subject}, but it is {kind} {of} {whose}")

@@ -1,0 +1,1 @@
+"""The runtime: ensembles that people run, watch and look after."""

@@ -1,0 +1,67 @@
+"""Labels that come from elsewhere than the source of a learner: a file or function of their own, or a NATS subject."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from heapq import heappop, heappush
+from typing import Any
+
+import msgspec
+
+from quorate.events import Label
+from quorate.learner import State
+from quorate.node import Node, Source
+
+__all__ = ["labels_from_source", "labels_from_subject"]
+
+#: How often is looked whether a label is due, and how many may wait for that.
+LOOK_S, WAITING_MAX = 0.02, 1_000_000
+
+_logger = logging.getLogger("quorate.labels")
+
+
+class _Given(msgspec.Struct):
+    slot: int
+    value: int
+
+
+async def labels_from_source(node: Node, source: Source) -> None:
+    """Give all labels of a source, each when what it waits for is decided, none that stands in the log already."""
+    waiting: list[tuple[int, int, int]] = []
+    async for instance in source.instances(-1):
+        if instance.label:
+            heappush(waiting, (instance.due, instance.slot, instance.label))
+        while waiting and (len(waiting) > WAITING_MAX or waiting[0][0] <= instance.slot):
+            await _give(node, *heappop(waiting))
+    while waiting:
+        await _give(node, *heappop(waiting))
+
+
+async def _give(node: Node, due: int, slot: int, label: int) -> None:
+    while not node.is_live or node.learner.last_closed is None or node.learner.last_closed < due:
+        await asyncio.sleep(LOOK_S)
+    if node.learner.state_of(slot) is State.CLOSED:
+        node.put([Label(slot, label)])
+
+
+async def labels_from_subject(node: Node, connection: Any, subject: str) -> None:
+    """Put what comes on a subject into the log, as labels for all."""
+    decode = msgspec.json.Decoder(_Given).decode
+    bad = 0
+    subscription = await connection.subscribe(subject)
+    try:
+        async for message in subscription.messages:
+            try:
+                given = decode(message.data)
+                if given.value not in (-1, 1) or given.slot < 0:
+                    raise msgspec.ValidationError(f"slot {given.slot}, value {given.value}")
+            except msgspec.MsgspecError as error:
+                bad += 1
+                if bad % 1000 == 1:
+                    _logger.warning("a message on %s is no label (slot, value -1 or 1): %s", subject, error)
+                continue
+            node.put([Label(given.slot, given.value)])
+    finally:
+        if connection.is_connected:
+            await subscription.unsubscribe()

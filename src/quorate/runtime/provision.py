@@ -1,0 +1,322 @@
+"""Who may do what at the broker: its configuration, and one credentials file a user, with the least permissions.
+
+A learner may publish under its own name only, and read its ensemble's log; labels come only from who may give them;
+only the owner makes, alters or deletes streams. The broker holds public keys alone: a seed is in one file, its user's.
+
+What is refused, and what harmless (tests/test_provision.py tries each):
+
+- To publish as another, to give a label, or to make, alter, purge or delete a stream or an entry is refused.
+- A message that names another under one's own subject is stored, and has a fault for every reader.
+- JetStream publishes its answers on the reply subject it is asked to use, whatever the asker may publish on. What a
+  consumer delivers keeps its first subject, so it is a repeat; in another ensemble's stream, a fault. All other
+  answers are JSON that is no event: a fault. The one that hands a payload on, direct get, is not granted, nor do our
+  streams allow it.
+- ``allow_responses``, NATS's way to answer requests, is not used: who sends himself a request whose reply subject is
+  another's may then publish there what he likes. A learner answers a status request on its own `status_subject`.
+- Message ids, by which the broker drops repeats, cannot be foreseen by others, nor can the names of readers.
+- A message with a malformed or misleading header or subject is an entry with a fault; nats-py alone would stop reading.
+
+What this cannot prevent:
+
+- A member may read all of its ensemble's log: that is what the log is for.
+- A member may fill its ensemble's stream with messages of its own, with repeats and with JSON as above, the streams of
+  other ensembles at the same broker too; and use up the readers that a stream may have (`CONSUMERS_MAX`). Nothing
+  false comes of it, but room and time are used. Limits on the stream (max_bytes) help, and to drop the user cures it.
+- A member may vote late, having seen the others' votes, and some may agree on their votes; weights answer to that.
+- Whoever has a user's seed is that user. The owner may do everything.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from quorate._extras import load
+from quorate.errors import LocalError
+from quorate.events import is_name
+from quorate.log.subjects import stream_of
+from quorate.log.watch import inbox_of
+
+__all__ = ["OWNER", "Provisioned", "Role", "Tls", "permissions_of", "provision", "status_subject"]
+
+#: The user who may do everything.
+OWNER = "owner"
+#: The first line of a configuration that is ours to write anew.
+MARK = "# Written by quorate provision, which writes it anew: put what is yours into local.conf beside it."
+#: The part of the configuration that says who may do what, and what is the owner's own, included where it is there.
+USERS, LOCAL = "users.conf", "local.conf"
+
+_SUBJECT = re.compile(r"[^\s.*>\x00-\x1f]+(\.([^\s.*>\x00-\x1f]+|\*))*(\.>)?")
+_KEY = re.compile(r"U[A-Z2-7]{55}")
+
+
+class Role(NamedTuple):
+    """What a user is in an ensemble.
+
+    Parameters
+    ----------
+    ensemble
+        The ensemble, whose log the user may read.
+    learner
+        The learner the user votes and decides as; None for one who does not.
+    gives_labels
+        Whether the user may give labels.
+    publishes, subscribes
+        Further subjects: where decisions are told, where instances or labels come from.
+    """
+
+    ensemble: str
+    learner: str | None = None
+    gives_labels: bool = False
+    publishes: tuple[str, ...] = ()
+    subscribes: tuple[str, ...] = ()
+
+
+class Tls(NamedTuple):
+    """The broker's certificate.
+
+    Parameters
+    ----------
+    certificate, key
+        Files of the certificate chain and its key.
+    ca
+        The authority whose certificates users must show; None where they need not.
+    """
+
+    certificate: Path
+    key: Path
+    ca: Path | None = None
+
+
+class Provisioned(NamedTuple):
+    """What was written.
+
+    Parameters
+    ----------
+    config
+        The broker's configuration.
+    users
+        The part of it that says who may do what: the same for all brokers of a cluster.
+    credentials
+        The credentials file of each user, the owner included; it may have been moved to the user's site since.
+    added, dropped
+        Users that are new, and those that were known before and are so no longer.
+    """
+
+    config: Path
+    users: Path
+    credentials: dict[str, Path]
+    added: tuple[str, ...]
+    dropped: tuple[str, ...]
+
+
+def status_subject(ensemble: str, learner: str | None = None) -> str:
+    """Where a status is asked for, or where a learner answers.
+
+    >>> status_subject("grid"), status_subject("grid", "paris")
+    ('quorate-status.grid', 'quorate-status.grid.paris')
+    """
+    return f"quorate-status.{ensemble}" + (f".{learner}" if learner is not None else "")
+
+
+def permissions_of(user: str, roles: Iterable[Role]) -> dict[str, list[str]]:
+    """The subjects a user may publish on and subscribe to; all others are refused.
+
+    >>> permissions_of("paris", [Role("grid", "paris")])["subscribe"]
+    ['_INBOX_paris.>', 'quorate-status.grid']
+    """
+    publish: list[str] = []
+    subscribe = [f"{inbox_of(user)}.>"]
+    for role in roles:
+        stream, subjects = stream_of(role.ensemble), f"quorate.{role.ensemble}"
+        if role.learner is not None:
+            publish += [f"{subjects}.{kind}.{role.learner}" for kind in ("vote", "decision", "member")]
+            publish.append(status_subject(role.ensemble, role.learner))
+            subscribe.append(status_subject(role.ensemble))
+        if role.gives_labels:
+            publish += [f"{subjects}.label", f"{subjects}.label.*"]
+        publish.append(f"$JS.API.STREAM.INFO.{stream}")
+        publish += [f"$JS.API.CONSUMER.{action}.{stream}.*" for action in ("CREATE", "MSG.NEXT")]
+        publish += role.publishes
+        subscribe += role.subscribes
+    return {"publish": list(dict.fromkeys(publish)), "subscribe": list(dict.fromkeys(subscribe))}
+
+
+def provision(
+    out: Path,
+    users: Mapping[str, Sequence[Role]],
+    *,
+    host: str = "127.0.0.1",
+    port: int = 4222,
+    store: str | None = None,
+    tls: Tls | None = None,
+) -> Provisioned:
+    """Write a broker's configuration and the credentials of its users; of those who have some, touch nothing.
+
+    In `out` are then ``broker.conf``; ``users.conf``, which it includes; ``keys.json``, the public keys; and
+    ``credentials/NAME.nk``, for each user and the owner. A user who is no longer named is dropped from the
+    configuration: once the broker has reloaded that, it does not know him any more. A user whose seed is lost is given
+    another when his line is taken out of ``keys.json``.
+
+    Parameters
+    ----------
+    out
+        The folder.
+    users
+        What each user is, by name. A learner's user is mostly called as the learner.
+    host, port
+        Where the broker listens.
+    store
+        Where it stores streams, seen from the folder it is started in. Default: ``jetstream`` there.
+    tls
+        The broker's certificate; None for a broker without TLS.
+
+    Raises
+    ------
+    LocalError
+        A name or subject is not allowed, a file is missing or damaged, or ``broker.conf`` is not ours.
+    """
+    _check(users, tls)
+    config, allowed, known_file = out / "broker.conf", out / USERS, out / "keys.json"
+    for file in (config, allowed):
+        if file.exists() and not file.read_text(errors="replace").startswith(MARK):
+            raise LocalError(f"{file} was not written by quorate provision; move it away, or choose another folder")
+    known = _known(known_file)
+    named = [OWNER, *users]
+    files = {name: out / "credentials" / f"{name}.nk" for name in named}
+    new = {name: _new_seed() for name in named if name not in known}
+    keys = {name: known[name] if name in known else _key_of(new[name]) for name in named}
+    texts = {allowed: _users(keys, users), config: _config(out, f"{host}:{port}", store or "jetstream", tls)}
+    _write_seeds({files[name]: seed for name, seed in new.items()})
+    _write(known_file, json.dumps(keys, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+    for file, text in texts.items():
+        _write(file, text)
+    return Provisioned(config, allowed, files, tuple(new), tuple(name for name in known if name not in keys))
+
+
+def _check(users: Mapping[str, Sequence[Role]], tls: Tls | None) -> None:
+    folded: dict[str, str] = {}
+    for user, roles in users.items():
+        if not is_name(user) or user == OWNER:
+            raise LocalError(f"a user is called {user!r}; a name is 1 to 64 letters, digits, '_' or '-', not {OWNER!r}")
+        if (other := folded.setdefault(user.casefold(), user)) != user:
+            raise LocalError(f"users are called {other!r} and {user!r}; some disks cannot tell their files apart")
+        for role in roles:
+            for name in (role.ensemble, role.learner):
+                if name is not None and not is_name(name):
+                    raise LocalError(f"user {user!r}: {name!r} is no name; use 1 to 64 letters, digits, '_' or '-'")
+            asks = (status_subject(role.ensemble), status_subject(role.ensemble, "*"))  # for whoever looks on
+            for given, allowed in ((role.publishes, asks[0]), (role.subscribes, asks[1])):
+                for subject in given:
+                    if subject != allowed:
+                        _check_subject(user, subject)
+    for file in tls or ():
+        if file is not None and not file.is_file():
+            raise LocalError(f"the certificate file {file} is not there")
+
+
+def _check_subject(user: str, subject: str) -> None:
+    first = subject.partition(".")[0]
+    if _SUBJECT.fullmatch(subject) is None:
+        raise LocalError(f"user {user!r}: {subject!r} is no subject; write words with '.' between, as 'sensors.paris'")
+    if first in ("quorate", "quorate-status") or first.startswith(("$", "_")):
+        raise LocalError(
+            f"user {user!r}: the subject {subject!r} is not for users: 'quorate', 'quorate-status' and what begins "
+            "with '$' or '_' is given by roles alone"
+        )
+
+
+def _known(file: Path) -> dict[str, str]:
+    try:
+        known = json.loads(file.read_text())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise LocalError(
+            f"{file} cannot be read: {error}; get it back from a copy, or move it away: all users then "
+            "need new credentials"
+        ) from None
+    if not isinstance(known, dict) or not all(_KEY.fullmatch(str(key)) for key in known.values()):
+        raise LocalError(f"{file} does not hold public keys by user; get it back from a copy")
+    return known
+
+
+def _new_seed() -> str:
+    nkeys = load("nkeys", "A credentials file")
+    seed: bytes = nkeys.encode_seed(secrets.token_bytes(32), nkeys.PREFIX_BYTE_USER)
+    return seed.decode().rstrip("=")
+
+
+def _key_of(seed: str) -> str:
+    key: bytes = load("nkeys", "A credentials file").from_seed(bytearray(seed.encode())).public_key
+    return key.decode()
+
+
+def _write_seeds(seeds: Mapping[Path, str]) -> None:
+    for file in seeds:
+        if file.exists():  # it may be that of a user who was dropped because others know it
+            raise LocalError(
+                f"{file} is there, but keys.json does not know its user; move it away to make new credentials"
+            )
+    for file, seed in seeds.items():
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as target:
+            target.write(f"{seed}\n")
+
+
+def _write(file: Path, text: str) -> None:
+    """Write a file whole or not at all, and not where it says the same."""
+    if file.exists() and file.read_text() == text:
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    new = file.with_name(f".{file.name}.new")
+    new.write_text(text)
+    new.replace(file)
+
+
+def _config(out: Path, listen: str, store: str, tls: Tls | None) -> str:
+    lines = [
+        MARK,
+        "# Start the broker in this folder: nats-server -c broker.conf; after a change: nats-server --signal reload",
+        f"listen: {_quoted(listen)}",
+        f"jetstream {{ store_dir: {_quoted(store)} }}",
+        f"include {_quoted(USERS)}",
+    ]
+    if tls is not None:
+        parts = [f"cert_file: {_seen_from(out, tls.certificate)}", f"key_file: {_seen_from(out, tls.key)}"]
+        if tls.ca is not None:
+            parts += [f"ca_file: {_seen_from(out, tls.ca)}", "verify: true"]
+        lines.append(f"tls {{ {', '.join(parts)} }}")
+    if (out / LOCAL).exists():
+        lines.append(f"include {_quoted(LOCAL)}")
+    return "\n".join(lines) + "\n"
+
+
+def _users(keys: Mapping[str, str], users: Mapping[str, Sequence[Role]]) -> str:
+    lines = [MARK, "authorization {", "  users: ["]
+    for name, key in keys.items():
+        everything = {"publish": [">"], "subscribe": [">"]}
+        allowed = everything if name == OWNER else permissions_of(name, users[name])
+        lines += [f"    # {name}", f"    {{ nkey: {key}, permissions: {{"]
+        for action in ("publish", "subscribe"):
+            lines.append(f"      {action}: {{ allow: [{', '.join(map(_quoted, allowed[action]))}] }}")
+        lines.append("    } }")
+    return "\n".join([*lines, "  ]", "}"]) + "\n"
+
+
+def _quoted(text: str) -> str:
+    if any(character in text for character in "\"'\\\n"):
+        raise LocalError(f"{text!r} cannot stand in a broker's configuration; do without quotes and backslashes")
+    return f'"{text}"'
+
+
+def _seen_from(out: Path, file: Path) -> str:
+    """A file's name for a broker that is started in a folder: relative where the file is in it."""
+    whole = file.absolute()
+    inside = whole.is_relative_to(out.absolute())
+    return _quoted((whole.relative_to(out.absolute()) if inside else whole).as_posix())

@@ -1,0 +1,374 @@
+"""Sources, sinks, labels, the audit and metrics; a whole ensemble in one process."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import pickle
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from quorate import Decision, Label, Learner, Vote, decode, encode
+from quorate.errors import LocalError, LogError, ModelError, SourceError
+from quorate.events import Decisions
+from quorate.log import MemoryLog
+from quorate.node import FileStore, Instance, Node, Source
+from quorate.runtime.assembly import assemble, learner_of, model_of
+from quorate.runtime.audit import audit
+from quorate.runtime.config import Config, read_config
+from quorate.runtime.links import MemoryLinks
+from quorate.runtime.metrics import MetricsServer
+from quorate.runtime.record import Record
+from quorate.runtime.report import Report, report_of
+from quorate.runtime.schema import DecisionsTable, LabelsTable, SourceTable
+from quorate.runtime.shape import Shape
+from quorate.runtime.sinks import FileSink, sinks_of
+from quorate.runtime.sources import ChildSource, FileSource, LinesSource, PythonSource
+from quorate.runtime.together import run_in_one_process
+
+ROWS = "t,sky,rain\n20,blue,no\n,grey,yes\n12,grey,\n30,blue,no\n"
+SEEN: list[dict[str, Any]] = [
+    {"t": 20.0, "sky": "blue"},
+    {"sky": "grey"},
+    {"t": 12.0, "sky": "grey"},
+    {"t": 30.0, "sky": "blue"},
+]
+
+
+def given(source: Source, after: int = -1) -> list[Instance]:
+    async def all_of() -> list[Instance]:
+        return [instance async for instance in source.instances(after)]
+
+    return asyncio.run(all_of())
+
+
+def shape(source: SourceTable | None = None, labels: LabelsTable | None = None) -> Shape:
+    return Shape("paris", source or SourceTable(), labels)
+
+
+# Sources
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_a_file_gives_its_rows_again_from_any_slot(tmp_path: Path, form: str) -> None:
+    path = tmp_path / f"weather.{form}"
+    if form == "csv":
+        path.write_text(ROWS)
+    else:
+        rows = [
+            {"t": row.get("t"), "sky": row["sky"], "rain": rain}
+            for row, rain in zip(SEEN, ["no", "yes", None, "no"], strict=True)
+        ]
+        if form == "jsonl":
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        else:
+            import pyarrow as pa
+            from pyarrow import parquet
+
+            parquet.write_table(pa.Table.from_pylist(rows), path)
+    labels = LabelsTable(column="rain", positive="yes", delay=2)
+    whole = given(FileSource(path, shape(labels=labels)))
+    assert [(one.slot, one.x) for one in whole] == list(enumerate(SEEN))
+    assert [(one.label, one.due) for one in whole] == [(-1, 2), (1, 3), (0, 0), (-1, 5)]
+    for after in range(4):
+        assert given(FileSource(path, shape(labels=labels)), after) == whole[after + 1 :]
+
+
+def test_a_column_may_number_the_slots(tmp_path: Path) -> None:
+    path = tmp_path / "events.csv"
+    path.write_text("id,t\n5,1\n9,2\n12,3\n")
+    source = FileSource(path, shape(SourceTable(slot="id")))
+    assert [(one.slot, one.x) for one in given(source)] == [(5, {"t": 1.0}), (9, {"t": 2.0}), (12, {"t": 3.0})]
+    assert [one.slot for one in given(source, after=9)] == [12]
+    path.write_text("id,t\n5,1\nx,2\n")
+    with pytest.raises(SourceError, match="has 'x' for its slot"):
+        given(FileSource(path, shape(SourceTable(slot="id", category=["id"]))))
+
+
+def test_lines_are_instances_and_bad_ones_are_said_or_skipped() -> None:
+    lines = b'{"t": 1, "y": 1}\n\n{"t": 2, "y": -1}\nnonsense\n{"t": 3}\n'
+    table = SourceTable(stdin=True, on_bad_row="skip")
+    found = given(LinesSource(shape(table, LabelsTable(column="y")), io.BytesIO(lines)), after=6)
+    assert found == [Instance(7, {"t": 1}, 1, 7), Instance(8, {"t": 2}, -1, 8), Instance(9, {"t": 3})]
+    with pytest.raises(SourceError, match="line 4: not a JSON object"):
+        given(LinesSource(shape(SourceTable(stdin=True)), io.BytesIO(lines)))
+
+
+def test_python_gives_instances_in_any_way() -> None:
+    async def slowly(name: str, after: int) -> AsyncIterator[Any]:
+        for slot in range(after + 1, 4):
+            await asyncio.sleep(0)
+            yield slot, {"name": name}, 1
+
+    def at_once(name: str, after: int) -> list[Any]:
+        return [(0, "a"), Instance(1, "b", -1, 4)]
+
+    labels = LabelsTable(python="x:y", delay=1)
+    assert given(PythonSource(shape(labels=labels), slowly), 1)[0] == Instance(2, {"name": "paris"}, 1, 3)
+    assert given(PythonSource(shape(), at_once)) == [Instance(0, "a"), Instance(1, "b", -1, 4)]
+
+
+def test_absences_and_gaps_are_the_same_each_time() -> None:
+    rows = [{"t": slot, "y": 1} for slot in range(2000)]
+    drawn = shape(SourceTable(observe_prob=0.5), LabelsTable(column="y", prob=0.25, delay="uniform:0:9", seed=3))
+    made = [drawn.instance(row, slot) for slot, row in enumerate(rows)]
+    assert made == [drawn.instance(row, slot) for slot, row in enumerate(rows)]
+    there = [one for one in made if one is not None]
+    assert sum(one.x is not None for one in there) == pytest.approx(1000, abs=80)
+    labelled = [one for one in there if one.label]
+    assert len(labelled) == pytest.approx(500, abs=80)
+    assert {one.due - one.slot for one in labelled} == set(range(10))
+
+
+def test_a_label_must_be_understood() -> None:
+    with pytest.raises(SourceError, match=r"the label of slot 3 is 'rainy'; say which class is \+1"):
+        shape(labels=LabelsTable(column="y")).instance({"y": "rainy"}, 3)
+    with pytest.raises(LocalError, match=r"`labels.delay` must be at least 0"):
+        shape(labels=LabelsTable(column="y", delay=-1))
+
+
+def test_the_decisions_of_another_ensemble() -> None:
+    async def story() -> list[Instance]:
+        log = MemoryLog()
+        await log.append([Vote(1, "a", 1), Decision(1, "west", 1, (1,)), Decision(1, "east", -1, (1,))])
+        await log.append([Decision(1, "west", 1, (1,)), Decision(2, "west", -1, (1,))])
+        await log.close()
+        return [one async for one in ChildSource(log, "west").instances(-1)]
+
+    assert asyncio.run(story()) == [Instance(1, 1), Instance(2, -1)]
+
+
+# Sinks
+
+
+def test_a_file_has_each_decision_once_also_after_a_crash(tmp_path: Path) -> None:
+    path = tmp_path / "out" / "decisions.jsonl"
+    made = [Decision(slot, "paris", 1, (1, 0)) for slot in range(5)]
+    sink = FileSink(path)
+    for decision in made[:3]:
+        sink(decision)
+    with path.open("ab") as file:
+        file.write(b'{"slot":3,"lear')  # half a line
+    again = FileSink(path)
+    for decision in made:
+        again(decision)
+    assert [json.loads(line)["slot"] for line in path.read_text().splitlines()] == [0, 1, 2, 3, 4]
+    path.write_text("something else\n")
+    with pytest.raises(LocalError, match="does not end with a decision of Quorate"):
+        FileSink(path)
+
+
+def test_a_subject_needs_a_broker(tmp_path: Path) -> None:
+    with pytest.raises(LocalError, match="needs a broker"):
+        sinks_of(DecisionsTable(subject="out"), "paris", tmp_path, None)
+
+
+# Models
+
+
+def config_of(folder: Path, text: str, *overrides: str) -> Config:
+    path = folder / "grid.toml"
+    path.write_text(text)
+    return read_config(path, overrides)
+
+
+WEATHER = """
+[ensemble]
+name = "grid"
+horizon = 100
+deadline_ms = 200
+ahead = 4
+[source]
+file = "weather.csv"
+[labels]
+column = "rain"
+positive = "yes"
+given_by = "tokyo"
+[decisions]
+file = "{name}.jsonl"
+[[learner]]
+name = "paris"
+model = "river.linear_model:LogisticRegression"
+[learner.source]
+columns = ["t"]
+[[learner]]
+name = "tokyo"
+model = "tests.test_runtime:guess"
+"""
+
+
+def guess(x: dict[str, Any]) -> int:
+    assert "rain" not in x
+    return 1 if x.get("sky") == "grey" else -1
+
+
+def weather(folder: Path, n_rows: int = 300) -> None:
+    skies = ["grey" if slot % 3 == 0 else "blue" for slot in range(n_rows)]
+    rows = [f"{10 + slot % 7},{sky},{'yes' if sky == 'grey' else 'no'}" for slot, sky in enumerate(skies)]
+    (folder / "weather.csv").write_text("t,sky,rain\n" + "\n".join(rows) + "\n")
+
+
+def test_a_model_comes_from_a_pickle_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "mine.pkl").write_bytes(pickle.dumps(guess))
+    config = config_of(tmp_path, WEATHER, "learner.paris.model=file:mine.pkl")
+    assert model_of(config, config.learner("paris")).vote({"sky": "grey"}) == 1
+    for bad, message in (("file:none.pkl", "cannot be read"), ("no.such:thing", "no model is at 'no.such:thing'")):
+        config = config_of(tmp_path, WEATHER, f"learner.paris.model={bad}")
+        with pytest.raises(ModelError, match=message):
+            model_of(config, config.learner("paris"))
+
+
+# A whole ensemble
+
+
+def test_an_ensemble_in_one_process(tmp_path: Path) -> None:
+    weather(tmp_path)
+    config = config_of(tmp_path, WEATHER)
+    record, seen = Record(learner_of(config, "paris")), list[list[Report]]()
+    asyncio.run(run_in_one_process(config, asyncio.Event(), seen.append, record))
+    recording = record.recording()
+    assert recording.votes.shape == (300, 2)
+    assert (recording.labels != 0).all()
+    assert (recording.votes[:, 1] == recording.labels).all()  # tokyo knows
+    assert (record.decisions == recording.labels).mean() > 0.9
+    final = {report.learner: report for report in seen[-1]}
+    assert all(report.idle and report.slot == 299 and report.labels == 300 for report in final.values())
+    for name in ("paris", "tokyo"):
+        lines = [json.loads(line) for line in (tmp_path / f"{name}.jsonl").read_text().splitlines()]
+        assert [line["slot"] for line in lines] == list(range(300))
+
+
+def test_three_levels_in_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUORATE_DEMO_SLOTS", "200")
+    config = read_config(Path(__file__).parent.parent / "examples" / "hierarchy" / "country.toml")
+    record, seen = Record(learner_of(config, "north")), list[list[Report]]()
+    asyncio.run(run_in_one_process(config, asyncio.Event(), seen.append, record))
+    final = {(report.ensemble, report.learner): report for report in seen[-1]}
+    assert {report.slot for report in final.values()} == {199}
+    assert final["country", "north"].labels == 200
+    assert ("region-north", "north") in final  # north looks on there
+    assert ("city-lyon", "lyon") in final
+    assert (record.decisions == record.recording().labels).mean() > 0.8  # one site of the south knows
+
+
+# The audit
+
+
+def test_the_audit_decides_again_and_finds_the_first_difference(tmp_path: Path) -> None:
+    weather(tmp_path)
+    config = config_of(tmp_path, WEATHER)
+
+    async def story(forge: Any) -> list[Any]:
+        links = MemoryLinks()
+        log = await links.log_of(config)
+        assert isinstance(log, MemoryLog)
+        sites = [await assemble(config, name, links, folder=tmp_path / "state") for name in ("paris", "tokyo")]
+        tasks = [asyncio.ensure_future(site.node.run()) for site in sites]
+        last = -1
+        while not all(site.node.is_idle and site.node.position == last for site in sites):
+            await asyncio.sleep(0.01)
+            last = await log.last()
+        for site in sites:
+            site.node.stop()
+        await asyncio.gather(*tasks)
+        forge(log)
+        learners = [learner_of(config, name) for name in ("paris", "tokyo")]
+        found = await audit(log, learners, lambda name: tmp_path / "state" / f"grid.{name}.checkpoint")
+        for path in (tmp_path / "state").iterdir():
+            path.unlink()
+        return found
+
+    paris, tokyo = asyncio.run(story(lambda log: None))
+    assert paris.difference is None
+    assert tokyo.difference is None
+    assert (paris.decisions, paris.checked) == (300, 300)
+    assert paris.checkpoint is not None
+
+    def lie(log: MemoryLog) -> None:
+        """Paris decides otherwise than its weights say, once."""
+        for place, message in enumerate(log._messages):
+            event = decode(message)
+            if place > 200 and isinstance(event, Decision | Decisions) and event.learner == "paris":
+                first, *rest = [event] if isinstance(event, Decision) else list(event)
+                lied = msgspec.structs.replace(first, value=-first.value)
+                log._messages[place] = encode(Decisions.pack([lied, *rest]))
+                return
+
+    paris, tokyo = asyncio.run(story(lie))
+    assert "paris' decided" in (paris.difference or "")
+    assert tokyo.difference is None
+
+
+def test_the_audit_tells_a_checkpoint_that_lies(tmp_path: Path) -> None:
+    async def story() -> str | None:
+        log = MemoryLog()
+        node = Node(Learner("a", ["a"]), log, FileStore(tmp_path / "a.checkpoint"))
+        task = asyncio.ensure_future(node.run())
+        await asyncio.sleep(0)
+        await log.append([Vote(slot, "a", 1) for slot in range(3)])
+        while node.learner.last_closed != 2:
+            await asyncio.sleep(0.01)
+        await log.append([Label(0, -1)])
+        while node.learner.counters.labels != 1:
+            await asyncio.sleep(0.01)
+        node.stop()
+        await task
+        store = FileStore(tmp_path / "a.checkpoint")
+        kept = store.load()
+        assert kept is not None
+        kept.learner["rule"]["weights_synchronous"] = [5, 5]
+        store.save(kept)
+        (found,) = await audit(log, [Learner("a", ["a"])], lambda name: tmp_path / "a.checkpoint")
+        return str(found.difference)
+
+    assert "has rule" in (asyncio.run(story()) or "")
+
+
+def test_a_log_without_its_beginning_is_not_audited() -> None:
+    async def story() -> None:
+        log = MemoryLog(messages_max=10)
+        await log.append([Vote(slot, "a", 1) for slot in range(30)])
+        with pytest.raises(LogError, match="what came before is gone"):
+            await audit(log, [Learner("a", ["a"])], lambda name: None)
+
+    asyncio.run(story())
+
+
+# Metrics
+
+
+def test_metrics_and_health() -> None:
+    pytest.importorskip("prometheus_client")
+    state = ["live"]
+    report = report_of("grid", Node(Learner("paris", ["paris", "tokyo"]), MemoryLog()))
+
+    def ask() -> list[Report]:
+        return [msgspec.structs.replace(report, state=state[0], decisions=7, weights=[0, 2, -1])]
+
+    def fetch(path: str) -> tuple[int, str]:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{server.port}{path}", timeout=10) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+
+    with MetricsServer(ask, 0) as server:
+        code, text = fetch("/metrics")
+        assert code == 200
+        assert 'quorate_decisions_total{ensemble="grid",learner="paris"} 7.0' in text
+        assert 'quorate_weight{ensemble="grid",learner="paris",member="tokyo"} -1.0' in text
+        assert 'quorate_live{ensemble="grid",learner="paris"} 1.0' in text
+        assert fetch("/health")[0] == 200
+        state[0] = "away"
+        assert fetch("/health")[0] == 503
+        assert fetch("/nowhere")[0] == 404
+        with pytest.raises(LocalError, match="take another port"):
+            MetricsServer(ask, server.port)
