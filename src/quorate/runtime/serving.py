@@ -15,6 +15,7 @@ from quorate.runtime.assembly import Site
 from quorate.runtime.links import Links
 from quorate.runtime.provision import status_subject
 from quorate.runtime.report import Report, report_of
+from quorate.runtime.sources import HeldSource
 
 __all__ = ["BEGIN", "ask", "reports", "serve", "with_loop"]
 
@@ -28,7 +29,14 @@ _logger = logging.getLogger("quorate.node")
 
 def reports(sites: Sequence[Site], links: Links) -> list[Report]:
     """How all nodes of some sites stand."""
-    return [report_of(each.config.name, each.node, links.is_connected) for site in sites for each in site.all()]
+    found = []
+    for each in [every for site in sites for every in site.all()]:
+        report = report_of(each.config.name, each.node, links.is_connected)
+        source = None if each.node.voter is None else each.node.voter.source
+        if isinstance(source, HeldSource) and not source.ready:
+            report = msgspec.structs.replace(report, state="catching up")
+        found.append(report)
+    return found
 
 
 async def serve(sites: Sequence[Site], links: Links, stop: asyncio.Event) -> None:

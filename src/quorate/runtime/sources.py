@@ -233,16 +233,22 @@ class HeldSource:
         The source.
     begin
         The sign.
+
+    Attributes
+    ----------
+    ready
+        Whether the first instance is there, and only the sign is awaited.
     """
 
     def __init__(self, source: Source, begin: asyncio.Event) -> None:
         self.source, self.begin = source, begin
-        self.endless = getattr(source, "endless", False)
+        self.ready = self.endless = getattr(source, "endless", False)
 
     async def instances(self, after: int) -> AsyncIterator[Instance]:
         """Give the instances after a slot, once the sign was given."""
-        await self.begin.wait()
         async for instance in self.source.instances(after):
+            self.ready = True
+            await self.begin.wait()
             yield instance
 
 

@@ -111,7 +111,8 @@ async def run_in_processes(
             question = BEGIN if all_there else b""
             found = [ask(links.connection, each.name, len(each.learners), question) for each in config.family()]
             reports = [report for some in await asyncio.gather(*found) for report in some]
-            all_there = all_there or {(report.ensemble, report.learner) for report in reports} >= expected
+            live = {(report.ensemble, report.learner) for report in reports if report.state == "live"}
+            all_there = all_there or live >= expected
             return reports
 
         ending = asyncio.Event()
