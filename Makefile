@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet
 
-.PHONY: demo test lint types layers unit reproduce bench clean help
+.PHONY: demo test lint types layers unit torture reproduce bench clean help
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -22,8 +22,8 @@ $(VENV)/.developing: $(VENV)/.installed
 	$(INSTALL) --editable '.[dev]'
 	@touch $@
 
-demo: $(VENV)/.installed  ## eight learners on one drifting stream, with late and missing labels
-	$(BIN)/quorate demo
+demo: $(VENV)/.installed  ## eight learners, one process each, on a broker of their own; labels late or missing
+	$(BIN)/quorate run examples/demo/demo.toml --processes --picture quorate-demo.png
 
 test: lint types layers unit  ## everything that must hold: lint, types, layers, tests, doctests
 
@@ -39,6 +39,10 @@ layers: $(VENV)/.developing  ## import-linter: the layers of the design
 
 unit: $(VENV)/.developing  ## unit, property, conformance and end-to-end tests, doctests
 	$(BIN)/pytest -q -n 2
+
+torture: $(VENV)/.developing  ## 20,000 simulated runs, and eight processes killed 60 times; about 20 minutes
+	QUORATE_SEEDS=20000 $(BIN)/pytest -q -n 2 tests/test_node.py -k simulated
+	QUORATE_KILLS=60 $(BIN)/pytest -q tests/test_crash.py
 
 reproduce: $(VENV)/.installed  ## the paper's table and figures at full size, and the report, in reproduced/
 	$(BIN)/quorate reproduce all --out reproduced

@@ -112,7 +112,7 @@ def test_ensembles_in_ensembles(tmp_path: Path) -> None:
         read_config(tmp_path / "top.toml")
 
 
-@pytest.mark.parametrize("name", ["demo/demo", "hierarchy/country"])
+@pytest.mark.parametrize("name", ["demo/demo", "hierarchy/country", "hospitals/hospitals"])
 def test_the_examples_are_good(name: str) -> None:
     config = read_config(Path(__file__).parent.parent / "examples" / f"{name}.toml")
-    assert len(list(config.family())) == (5 if name.startswith("h") else 1)
+    assert len(list(config.family())) == (5 if name.startswith("hierarchy") else 1)

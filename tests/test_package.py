@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import importlib
+import json
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -148,3 +150,15 @@ def test_no_registry_host_is_recorded() -> None:
     for line in (ROOT / "constraints.txt").read_text().splitlines():
         assert line.startswith("#") or "==" in line
         assert "//" not in line
+
+
+def test_the_dashboard_asks_only_for_metrics_there_are() -> None:
+    from quorate.runtime.metrics import _COUNTERS, _GAUGES
+
+    known = {f"quorate_{name}_total" for name in _COUNTERS} | {f"quorate_{name}" for name in _GAUGES}
+    known |= {"quorate_live", "quorate_weight"}
+    dashboard = json.loads((ROOT / "deploy" / "grafana-dashboard.json").read_text())
+    asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    assert len(asked) == 8
+    for expression in asked:
+        assert set(re.findall(r"quorate_\w+", expression)) <= known
