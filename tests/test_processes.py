@@ -8,6 +8,8 @@ import os
 import random
 import re
 import signal
+import subprocess
+import time
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from quorate.events import Label, Vote, encode
 from quorate.log.broker import Broker
 from quorate.log.jetstream import connect
 from tests.commands import quorate
-from tests.fleet import ROOT, Fleet
+from tests.fleet import COMMAND, ROOT, Fleet
 from tests.sites import truth
 
 
@@ -118,8 +120,6 @@ def test_a_provisioned_ensemble(tmp_path: Path) -> None:
 
 
 def _command(fleet: Fleet, name: str) -> list[str]:
-    from tests.fleet import COMMAND
-
     return [COMMAND, "node", str(fleet.file), "--name", name, "--log-level", "error"]
 
 
@@ -214,6 +214,17 @@ def test_run_in_processes(tmp_path: Path) -> None:
     assert {node["slot"] for node in found["nodes"]} == {149}
     assert (tmp_path / "run.png").stat().st_size > 10_000
     assert not _running(str(tmp_path))  # what it started, it has ended
+
+
+def test_what_run_started_ends_when_run_is_killed(tmp_path: Path) -> None:
+    command = [COMMAND, "run", str(ROOT / "examples/demo/demo.toml"), "--processes", "--state", str(tmp_path / "state")]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        while len(_running(str(tmp_path))) < 10:  # itself, the broker, eight learners
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.kill()
+    while _running(str(tmp_path)):
+        time.sleep(0.05)
 
 
 def test_run_without_a_broker_falls_back_and_says_so(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import json
 import os
 import shutil
@@ -21,6 +22,7 @@ from quorate.errors import LocalError, LogError
 __all__ = ["Broker", "Place", "broker_binary", "start_cluster"]
 
 #: How long a broker may take to start or to take in its configuration, and to stop before it is killed.
+_PR_SET_PDEATHSIG = 1  # of prctl
 START_S, STOP_S = 20.0, 10.0
 #: How often is looked whether it has.
 LOOK_S = 0.02
@@ -61,6 +63,21 @@ class Place(NamedTuple):
         routes = ",".join(f"nats://127.0.0.1:{port}" for port in self.ports)
         listen = f"nats://127.0.0.1:{self.port}"
         return ["-n", self.name, "--cluster_name", "quorate", "--cluster", listen, "--routes", routes]
+
+
+def ends_with_parent() -> Callable[[], None] | None:
+    """What a child does before it begins, so that it ends when whoever started it is killed; None where nothing can.
+
+    Linux alone can do that.
+    """
+    if not sys.platform.startswith("linux"):
+        return None
+    prctl = ctypes.CDLL(None).prctl  # found before the fork: after it, little is safe
+
+    def ask() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+    return ask
 
 
 class Broker:
@@ -128,6 +145,7 @@ class Broker:
                 stderr=log,
                 stdin=asyncio.subprocess.DEVNULL,
                 start_new_session=True,
+                preexec_fn=ends_with_parent(),
                 cwd=None if self.config is None else self.config.parent,
             )
         except OSError as error:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from quorate.errors import LogError, QuorateError
-from quorate.log.broker import Broker
+from quorate.log.broker import Broker, ends_with_parent
 from quorate.node import end_all, until_done
 from quorate.runtime.assembly import assemble
 from quorate.runtime.config import Config
@@ -159,7 +159,11 @@ async def _keep_running(
     command += [part for override in overrides for part in ("--set", override)]
     for _ in range(RESTARTS_MAX):
         process = await asyncio.create_subprocess_exec(
-            *command, stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE, start_new_session=True
+            *command,
+            stdin=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+            preexec_fn=ends_with_parent(),
         )
         on_start(config.name, name, process.pid)
         listening, told = asyncio.ensure_future(_last_words(process)), asyncio.ensure_future(ending.wait())
