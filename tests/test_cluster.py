@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -60,7 +61,7 @@ def test_the_leader_is_killed_under_load(tmp_path: Path, capsys: pytest.CaptureF
             await asyncio.gather(*tasks)
             for connection in connections:
                 await connection.close()
-            return max(later - earlier for earlier, later in zip(decided, decided[1:], strict=False))
+            return max(later - earlier for earlier, later in pairwise(decided))
 
     pause_s = asyncio.run(story())
     with capsys.disabled():

@@ -11,6 +11,7 @@ from typing import Annotated, NoReturn
 from quorate._extras import load
 from quorate._version import __version__
 from quorate.cli.exits import EXIT_CODES, EXIT_DEFECT, EXIT_INTERRUPTED, exit_code_of
+from quorate.errors import QuorateError
 
 load("rich", "The command line")
 load("typer", "The command line")
@@ -264,7 +265,7 @@ def run() -> None:
         if os.environ.get("QUORATE_TRACEBACK"):
             raise
         code = exit_code_of(error)
-        if code == EXIT_DEFECT:
+        if code == EXIT_DEFECT and not isinstance(error, QuorateError):
             what = f"{type(error).__name__}: {error} (a defect; QUORATE_TRACEBACK=1 shows where; please report it)"
         else:
             what = str(error)
