@@ -117,6 +117,8 @@ class Fleet:
 
     async def status(self) -> dict[str, dict[str, Any]]:
         code, out, err = await self.ask("status", str(self.file), "--json")
+        while code == 6 and "has no stream" in err:  # nobody has made it yet
+            code, out, err = await self.ask("status", str(self.file), "--json")
         assert code == 0, err
         return {node["learner"]: node for node in json.loads(out)["nodes"]}
 

@@ -22,7 +22,9 @@ class Reference:
     def vote(self, slot: int, name: str, value: int) -> None:
         if self.order and slot <= self.order[-1]:
             return
-        self.open.setdefault(slot, {}).setdefault(name, value)
+        votes = self.open.setdefault(slot, {})
+        if value:
+            votes.setdefault(name, value)
 
     def close(self, slot: int) -> int:
         self.open.setdefault(slot, {})

@@ -12,12 +12,16 @@ from hypothesis import strategies as st
 from quorate import Decision, Event, Join, Label, Learner, Leave, Vote, Votes
 from quorate.errors import RemoteError
 from quorate.events import Decisions, Labels, decode, encode
+from quorate.packing import unpack
 
 NAMES = [f"n{place}" for place in range(10)]
 
 
 def singles(event: Event) -> list[Event]:
-    return list(event) if isinstance(event, Votes | Labels | Decisions) else [event]
+    if isinstance(event, Votes):
+        values = enumerate(unpack(event.packed, event.count), event.first_slot)
+        return [Vote(slot, event.learner, v) if v else Votes.pack(event.learner, slot, [0]) for slot, v in values]
+    return list(event) if isinstance(event, Labels | Decisions) else [event]
 
 
 def received(learner: Learner, event: Event) -> bool | str:
@@ -97,8 +101,13 @@ def test_a_batch_is_quick_where_nothing_is_out_of_the_ordinary() -> None:
     assert made.count == 200
     assert bulk.close_run(fold, 0, made.packed, made.votes, 200)
     assert (learner.counters.decisions, learner.counters.expired_slots, len(learner.pending_slots)) == (200, 99, 101)
-    learner.receive(Labels.pack(100, [1] * 100))
+    assert bulk.record_run(fold, 0, 200, Votes.pack("a", 200, [1] * 10).packed, 10)
+    labels = Labels.pack(100, [1, -1, 1] * 35)
+    assert bulk.learn_run(fold, 100, labels.packed, 105)  # the last five wait until their slots are closed
     assert learner.counters.labels == 100
+    assert not bulk.learn_run(fold, 100, labels.packed, 5)  # given before
+    assert bulk.close_run(fold, 200, Votes.pack("a", 200, [1] * 10).packed, bytes([1, 0] * 10), 10)
+    assert learner.counters.labels == 105
     assert all(len(list(run)) for _, run in groupby(learner.open_slots))
 
 

@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from quorate import Decision, Event, ExtendedPWM, Join, Label, Learner, Leave, Vote, Votes
 from quorate.learner import LIFE, Input, State
+from quorate.packing import unpack
 from tests.reference import Reference
 
 NAMES = ["a", "b", "c", "d", "e"]
@@ -101,8 +102,7 @@ class LearnerMachine(RuleBasedStateMachine):
         name = data.draw(st.sampled_from(self.reference.members))
         self.tell(Votes.pack(name, first, values))
         for slot, value in enumerate(values, first):
-            if value:
-                self.reference.vote(slot, name, value)
+            self.reference.vote(slot, name, value)
 
     @rule(ahead=st.integers(-9, 3), value=SIGNS)
     def label(self, ahead: int, value: int) -> None:
@@ -176,8 +176,8 @@ class LearnerMachine(RuleBasedStateMachine):
         if isinstance(event, Vote):
             self.reference.vote(event.slot, event.learner, event.value)
         elif isinstance(event, Votes):
-            for vote in event:
-                self.reference.vote(vote.slot, vote.learner, vote.value)
+            for slot, value in enumerate(unpack(event.packed, event.count), event.first_slot):
+                self.reference.vote(slot, event.learner, value)
         elif isinstance(event, Label):
             self.reference.label(event.slot, event.value)
         counted = self.learner.receive(event)

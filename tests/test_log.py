@@ -342,8 +342,12 @@ def test_what_is_published_under_another_name_is_an_entry_with_a_fault() -> None
 def test_repeats_are_dropped_by_the_broker() -> None:
     async def story() -> None:
         async with jetstream() as log:
-            assert await log.append(EVENTS) == await log.append(EVENTS) == len(EVENTS)
-            assert await log.last() == len(EVENTS)
+            once = [event for event in EVENTS if not isinstance(event, Label | Labels)]
+            assert await log.append(once) == await log.append(once) == len(once)
+            assert await log.last() == len(once)
+            for _ in range(2):  # a label may come too early, count for nothing, and be given again
+                await log.append([Label(7, 1)])
+            assert await log.last() == len(once) + 2
 
     asyncio.run(story())
 

@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import os
 import random
+import threading
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -14,12 +16,13 @@ import pytest
 
 from quorate import ExtendedPWM, Label, Learner, Monitor, Vote
 from quorate.ensemble.models import Model
-from quorate.errors import LocalError, LogError, SnapshotError
+from quorate.errors import LocalError, LogError, ModelError, SnapshotError
 from quorate.events import Decision, Event, Join, Labels, Leave, Votes
 from quorate.log import Faults, JetStreamLog, MemoryLog, SimulatedLog, run_in_virtual_time
 from quorate.log.broker import Broker
 from quorate.log.jetstream import connect
 from quorate.node import Checkpoint, FileStore, Instance, ListSource, MemoryStore, Node, replay
+from quorate.node.worker import Worker
 
 #: How many simulated runs there are; `make torture` asks for more.
 SEEDS = int(os.environ.get("QUORATE_SEEDS", "500"))
@@ -366,11 +369,30 @@ def test_a_model_that_fails_ends_the_node() -> None:
         task = await running(node)
         await asyncio.sleep(0.2)
         await log.append([Label(slot, 1) for slot in range(3)])
-        with pytest.raises(ZeroDivisionError, match="broken"):
+        with pytest.raises(ModelError, match="the model of 'a' raised ZeroDivisionError: broken"):
             await asyncio.wait_for(task, 20)
 
     run_in_virtual_time(story(in_threads=False))
     asyncio.run(story(in_threads=True))
+
+
+def test_a_model_that_is_quick_is_asked_at_once_and_one_that_is_not_never() -> None:
+    async def story(pause_s: float) -> list[bool]:
+        worker = Worker(in_thread=True)
+
+        def ask() -> bool:
+            time.sleep(pause_s)
+            return threading.current_thread() is threading.main_thread()
+
+        answers = [await worker.call(ask, size=1) for _ in range(20)]
+        await worker.close()
+        return answers
+
+    slow = asyncio.run(story(0.01))
+    assert not any(slow)
+    quick = asyncio.run(story(0.0))
+    assert not quick[0]
+    assert any(quick)
 
 
 def test_threads_and_files_for_real(tmp_path: Path) -> None:

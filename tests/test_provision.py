@@ -20,6 +20,7 @@ from quorate.log.broker import Broker, start_cluster
 from quorate.log.connection import connect, seed_of
 from quorate.log.subjects import message_id
 from quorate.runtime.provision import Provisioned, Role, Tls, permissions_of, provision, status_subject
+from tests.commands import quorate
 
 USERS: dict[str, Sequence[Role]] = {
     "paris": [Role("grid", "paris")],
@@ -222,7 +223,10 @@ def test_who_is_dropped_is_known_no_longer(tmp_path: Path) -> None:
             rome = await JetStreamLog(await it.user("rome", on_state=states.append), "grid").open()
             reading = asyncio.ensure_future(anext(rome.read()))
             less = {name: roles for name, roles in USERS.items() if name != "rome"}
-            assert provision(it.out, less).dropped == ("rome",)
+            assert provision(it.out, less).kept == ("rome",)  # nobody is dropped by being forgotten
+            await it.broker.reload()
+            await rome.last()
+            assert provision(it.out, less, drop=["rome"]).dropped == ("rome",)
             await it.broker.reload()
             for asked in (reading, rome.append([Vote(1, "rome", 1)]), rome.last(), rome.open()):
                 with pytest.raises(CredentialsError, match="does not know 'rome'"):
@@ -241,7 +245,7 @@ def test_who_is_dropped_while_the_broker_was_away_is_known_no_longer(tmp_path: P
             reading = asyncio.ensure_future(anext(rome.read()))
             await it.broker.kill()
             users = it.made.users.read_text()
-            provision(it.out, {name: roles for name, roles in USERS.items() if name != "rome"})
+            provision(it.out, {name: roles for name, roles in USERS.items() if name != "rome"}, drop=["rome"])
             await it.broker.start()
             with pytest.raises(CredentialsError):
                 await reading
@@ -497,9 +501,130 @@ def test_one_more_learner_touches_nobody_else(tmp_path: Path) -> None:
     before = made.users.stat().st_mtime_ns
     assert provision(tmp_path, {**USERS, "oslo": [Role("grid", "oslo")]}).added == ()
     assert made.users.stat().st_mtime_ns == before
-    assert provision(tmp_path, {}).dropped == tuple(sorted([*USERS, "oslo"]))
+    everybody = tuple(sorted([*USERS, "oslo"]))
+    assert provision(tmp_path, {})[-3:] == ((), everybody, ())
+    assert provision(tmp_path, {}, drop=everybody)[-3:] == (everybody, (), ())
     with pytest.raises(LocalError, match=r"paris\.nk is there, but keys\.json does not know its user; move it away"):
         provision(tmp_path, USERS)
+
+
+ENSEMBLE = """
+[ensemble]
+name = "grid"
+[labels]
+subject = "registry.outcomes"
+"""
+
+
+def written(folder: Path, *learners: str) -> Path:
+    file = folder / "grid.toml"
+    file.write_text(ENSEMBLE + "".join(f'[[learner]]\nname = "{name}"\n' for name in learners))
+    return file
+
+
+def contents(folder: Path) -> dict[str, tuple[str, int]]:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): (path.read_text(), path.stat().st_mtime_ns) for path in files}
+
+
+def test_what_is_not_said_again_still_holds(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    for name in ("cert.pem", "key.pem"):
+        (out / name).touch()
+    (tmp_path / "ca.pem").touch()
+    file = written(tmp_path, "paris", "rome", "lima")
+
+    def run_it(*options: str, code: int = 0) -> str:
+        done = quorate("provision", "grid.toml", "--out", "out", *options, cwd=tmp_path)
+        assert done.returncode == code, done.stderr
+        return done.stdout + done.stderr
+
+    run_it(
+        "--host", "0.0.0.0", "--port", "4333", "--labeller", "registry", "--onlooker", "monitor",
+        "--tls-certificate", "out/cert.pem", "--tls-key", "out/key.pem",
+    )  # fmt: skip
+    before = contents(out)
+    config = before["broker.conf"][0]
+    assert 'listen: "0.0.0.0:4333"' in config
+    assert f'cert_file: "{out}/cert.pem"' in config
+    assert f'store_dir: "{out}/jetstream", sync_interval: always' in config
+    run_it()
+    assert contents(out) == before
+
+    written(tmp_path, "paris", "rome", "lima", "oslo")
+    assert "new: oslo\n" in run_it()
+    after = contents(out)
+    changed = {"users.conf", "keys.json", "options.json"}
+    assert {name: after[name] for name in before if name not in changed} == {
+        name: before[name] for name in before if name not in changed
+    }
+    assert after.keys() - before.keys() == {"credentials/oslo.nk"}
+    keys, old_keys = json.loads(after["keys.json"][0]), json.loads(before["keys.json"][0])
+    assert {**keys, **old_keys} == keys
+    options, old = json.loads(after["options.json"][0]), json.loads(before["options.json"][0])
+    assert options["allowed"] == {**options["allowed"], **old["allowed"]}
+    assert {**options, "allowed": 0} == {**old, "allowed": 0}
+    assert (old["labellers"], old["onlookers"]) == (["registry"], ["monitor"])
+    assert "registry.outcomes" in old["allowed"]["registry"]["publish"]
+    assert "registry.outcomes" not in str(old["allowed"]["monitor"])
+
+    run_it("--tls-ca", "ca.pem", "--labeller", "registry", "--labeller", "doctor")
+    assert f'ca_file: "{tmp_path}/ca.pem", verify: true' in contents(out)["broker.conf"][0]
+    assert "go together" in run_it("--tls-key", "out/key.pem", code=3)
+    run_it(
+        "--tls-certificate", "out/cert.pem", "--tls-key", "out/key.pem"
+    )  # a new certificate: users must still show theirs
+    assert "verify: true" in contents(out)["broker.conf"][0]
+
+    written(tmp_path, "paris", "rome", "oslo")
+    users = contents(out)["users.conf"][0]
+    assert "lima is not in grid.toml, and still known to the broker: use --drop lima to revoke it" in run_it()
+    assert sorted(contents(out)["users.conf"][0].splitlines()) == sorted(users.splitlines())
+    assert "contradict each other" in run_it("--drop", "doctor", "--labeller", "doctor", code=3)
+    assert "'quito' cannot be dropped; the users that can are" in run_it("--drop", "quito", code=3)
+    assert "'owner' cannot be dropped" in run_it("--drop", "owner", code=3)
+    assert "no longer known: doctor, lima" in run_it("--drop", "lima", "--drop", "doctor")
+    assert "lima" not in contents(out)["users.conf"][0] + run_it()
+    assert json.loads((out / "options.json").read_text())["labellers"] == ["registry"]
+    assert "doctor.nk is there, but keys.json does not know its user" in run_it("--labeller", "doctor", code=3)
+
+    # The table of a first member stays, as the log begins with it; the broker knows him no longer all the same.
+    told = "rome is in grid.toml, and was dropped: to let it in again, take it out of `dropped` in out/options.json"
+    assert told in (said := run_it("--drop", "rome"))
+    assert "no longer known: rome" in said
+    users = contents(out)["users.conf"][0]
+    (out / "credentials" / "rome.nk").unlink()
+    assert told in run_it()
+    assert contents(out)["users.conf"][0] == users
+    assert "vote.rome" not in users
+    (out / "options.json").write_text((out / "options.json").read_text().replace('"rome"', ""))
+    assert "new: rome\n" in run_it()
+
+    moved = tmp_path / "moved"
+    out.rename(moved)
+    assert quorate("provision", file, "--out", "moved", cwd=tmp_path).returncode == 0
+    assert str(out) not in (config := (moved / "broker.conf").read_text())
+    assert f'key_file: "{moved}/key.pem"' in config
+
+
+def test_options_that_are_lost_are_asked_for(tmp_path: Path) -> None:
+    provision(tmp_path, USERS, port=4333)
+    file = tmp_path / "options.json"
+    whole = file.read_text()
+    for content in ("{", '{"port": "x"}', '{"hots": "here"}'):
+        file.write_text(content)
+        with pytest.raises(LocalError, match=r"options\.json cannot be read: .*; get it back from a copy"):
+            provision(tmp_path, USERS)
+    file.unlink()
+    with pytest.raises(LocalError, match=r"has no options\.json, which says where the broker listens"):
+        provision(tmp_path, USERS)
+    with pytest.raises(LocalError, match=r"does not say what 'lima' may do; name it again, or drop it"):
+        provision(tmp_path, {}, host="127.0.0.1", port=4333)
+    provision(tmp_path, USERS, host="127.0.0.1", port=4333)
+    assert file.read_text() == whole
+    with pytest.raises(LocalError, match="users are called 'PARIS' and 'paris'"):
+        provision(tmp_path, {"PARIS": []})
 
 
 def test_what_is_not_ours_is_left_alone(tmp_path: Path) -> None:
@@ -604,7 +729,7 @@ def test_tls_with_the_user_s_certificates(tmp_path: Path) -> None:
 
     async def story() -> None:
         async with world(tmp_path, tls=tls) as it:
-            assert 'cert_file: "cert.pem"' in it.made.config.read_text()
+            assert f'cert_file: "{out}/cert.pem"' in it.made.config.read_text()
             owner = await it.user("owner", tls=trusting(authority))
             log = await JetStreamLog(owner, "grid").open()
             await log.append([Vote(1, "paris", 1)])

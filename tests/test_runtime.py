@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import pickle
+import time
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator
@@ -19,7 +20,7 @@ from quorate import Decision, Label, Learner, Vote, decode, encode
 from quorate.errors import LocalError, LogError, ModelError, SourceError
 from quorate.events import Decisions
 from quorate.log import MemoryLog
-from quorate.node import FileStore, Instance, Node, Source
+from quorate.node import Checkpoint, FileStore, Instance, Node, Source
 from quorate.runtime.assembly import assemble, learner_of, model_of
 from quorate.runtime.audit import audit
 from quorate.runtime.config import Config, read_config
@@ -88,17 +89,30 @@ def test_a_column_may_number_the_slots(tmp_path: Path) -> None:
     assert [(one.slot, one.x) for one in given(source)] == [(5, {"t": 1.0}), (9, {"t": 2.0}), (12, {"t": 3.0})]
     assert [one.slot for one in given(source, after=9)] == [12]
     path.write_text("id,t\n5,1\nx,2\n")
-    with pytest.raises(SourceError, match="has 'x' for its slot"):
+    with pytest.raises(SourceError, match="row 2: an instance of 'paris' has 'x' for its slot"):
         given(FileSource(path, shape(SourceTable(slot="id", category=["id"]))))
 
 
 def test_lines_are_instances_and_bad_ones_are_said_or_skipped() -> None:
-    lines = b'{"t": 1, "y": 1}\n\n{"t": 2, "y": -1}\nnonsense\n{"t": 3}\n'
-    table = SourceTable(stdin=True, on_bad_row="skip")
-    found = given(LinesSource(shape(table, LabelsTable(column="y")), io.BytesIO(lines)), after=6)
-    assert found == [Instance(7, {"t": 1}, 1, 7), Instance(8, {"t": 2}, -1, 8), Instance(9, {"t": 3})]
-    with pytest.raises(SourceError, match="line 4: not a JSON object"):
-        given(LinesSource(shape(SourceTable(stdin=True)), io.BytesIO(lines)))
+    good = [b'{"n": 5, "t": 0}', b'{"n": 7, "t": 1, "y": 1}', b"", b'{"n": 8, "t": 2, "y": -1}', b'{"n": 9, "t": 3}']
+    bad = [
+        b"nonsense",
+        b"[" * 100_000,
+        b'{"n": "x"}',
+        b'{"n": 1e30}',
+        b'{"n": 8}',
+        b'{"n": 12, "y": "maybe"}',
+        b'{"n": -1}',
+    ]
+    table = SourceTable(stdin=True, slot="n", on_bad_row="skip")
+    seen = [Instance(7, {"t": 1}, 1, 7), Instance(8, {"t": 2}, -1, 8), Instance(9, {"t": 3})]
+    for junk in [bad, *([line] for line in bad)]:
+        lines = io.BytesIO(b"\n".join([*good[:4], *junk, *good[4:]]) + b"\n")
+        assert given(LinesSource(shape(table, LabelsTable(column="y")), lines), after=6) == seen
+    for line in bad:
+        strict = Shape("paris", SourceTable(stdin=True, slot="n"), LabelsTable(column="y"))
+        with pytest.raises(SourceError, match=r"the source of 'paris', line 5: .*; mend it, or skip such"):
+            given(LinesSource(strict, io.BytesIO(b"\n".join([*good[:4], line, *good[4:]]) + b"\n")))
 
 
 def test_python_gives_instances_in_any_way() -> None:
@@ -113,6 +127,39 @@ def test_python_gives_instances_in_any_way() -> None:
     labels = LabelsTable(python="x:y", delay=1)
     assert given(PythonSource(shape(labels=labels), slowly), 1)[0] == Instance(2, {"name": "paris"}, 1, 3)
     assert given(PythonSource(shape(), at_once)) == [Instance(0, "a"), Instance(1, "b", -1, 4)]
+
+
+def test_what_a_function_raises_is_the_users() -> None:
+    def broken(name: str, after: int) -> Any:
+        yield 0, {}
+        raise ZeroDivisionError("my own")
+
+    with pytest.raises(SourceError, match="the source of 'paris' raised ZeroDivisionError: my own"):
+        given(PythonSource(shape(), broken))
+
+
+def test_a_function_that_blocks_keeps_nobody_waiting() -> None:
+    def slow(name: str, after: int) -> Any:
+        for slot in range(3):
+            time.sleep(0.2)
+            yield slot, {}
+
+    async def story() -> int:
+        turns, ended = 0, asyncio.Event()
+
+        async def count() -> None:
+            nonlocal turns
+            while not ended.is_set():
+                turns += 1
+                await asyncio.sleep(0.001)
+
+        counting = asyncio.ensure_future(count())
+        assert [one.slot async for one in PythonSource(shape(), slow).instances(-1)] == [0, 1, 2]
+        ended.set()
+        await counting
+        return turns
+
+    assert asyncio.run(story()) > 20
 
 
 def test_absences_and_gaps_are_the_same_each_time() -> None:
@@ -160,9 +207,13 @@ def test_a_file_has_each_decision_once_also_after_a_crash(tmp_path: Path) -> Non
     for decision in made:
         again(decision)
     assert [json.loads(line)["slot"] for line in path.read_text().splitlines()] == [0, 1, 2, 3, 4]
-    path.write_text("something else\n")
-    with pytest.raises(LocalError, match="does not end with a decision of Quorate"):
-        FileSink(path)
+    FileSink(path, anew=True)(made[0])
+    assert len(path.read_text().splitlines()) == 1
+    for other in ("something else\n", "no line at all", "one line\nand half"):
+        path.write_text(other)
+        with pytest.raises(LocalError, match="does not end with a decision of Quorate"):
+            FileSink(path)
+        assert path.read_text() == other  # what is not ours is left alone
 
 
 def test_a_subject_needs_a_broker(tmp_path: Path) -> None:
@@ -339,6 +390,30 @@ def test_a_log_without_its_beginning_is_not_audited() -> None:
             await audit(log, [Learner("a", ["a"])], lambda name: None)
 
     asyncio.run(story())
+
+
+def test_a_decision_that_says_no_place_is_a_difference() -> None:
+    async def story(at: int) -> Any:
+        log = MemoryLog()
+        await log.append([Vote(0, "a", 1), Decision(0, "a", -1, (1,), at=at)])
+        (found,) = await audit(log, [Learner("a", ["a"])], lambda name: None)
+        return found.difference
+
+    for at in (0, 2, 7):
+        assert "says no place before it" in asyncio.run(story(at))
+    assert "decided -1, but with the weights" in asyncio.run(story(1))
+
+
+def test_a_checkpoint_ahead_of_the_log_is_a_difference(tmp_path: Path) -> None:
+    async def story() -> Any:
+        log = MemoryLog()
+        await log.append([Vote(0, "a", 1)])
+        store = FileStore(tmp_path / "a.checkpoint")
+        store.save(Checkpoint(log.identity, 5, -1, 0, Learner("a", ["a"]).snapshot()))
+        (found,) = await audit(log, [Learner("a", ["a"])], lambda name: store.path)
+        return found.difference
+
+    assert "the log ends at 1: the broker has lost what came after" in asyncio.run(story())
 
 
 # Metrics

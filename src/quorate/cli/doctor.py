@@ -17,7 +17,7 @@ from quorate.streams import data_folder
 
 __all__ = ["Finding", "examine", "show"]
 
-_DISTRIBUTION_OF = {"sklearn": "scikit-learn"}
+_DISTRIBUTION_OF = {"sklearn": "scikit-learn", "nats": "nats-py", "prometheus_client": "prometheus-client"}
 
 
 def examine(data: Path | None = None) -> list[Finding]:

@@ -81,6 +81,7 @@ def node(
     idle_exit: Annotated[
         float | None, typer.Option(min=0, help="End after so many seconds with nothing to do.")
     ] = None,
+    join: Annotated[bool, typer.Option("--join", help="Join again, if it has left.")] = False,
     held: Annotated[
         bool, typer.Option("--held", hidden=True, help="Vote only once quorate run gives the sign.")
     ] = False,
@@ -101,6 +102,7 @@ def node(
         metrics_host=metrics_host,
         idle_exit_s=idle_exit,
         held=held,
+        rejoins=join,
         level=log_level.value,
         form=log_format.value,
     )
@@ -108,23 +110,35 @@ def node(
 
 @app.command(
     epilog="Examples: [bold]quorate provision grid.toml --out broker[/bold]; "
-    "[bold]quorate provision grid.toml --out broker --host 0.0.0.0 --tls-certificate c.pem --tls-key k.pem[/bold]"
+    "[bold]quorate provision grid.toml --out broker --host 0.0.0.0 --tls-certificate c.pem --tls-key k.pem[/bold]; "
+    "[bold]quorate provision grid.toml --out broker --drop lima[/bold]"
 )
 def provision(
     file: File,
     out: Annotated[Path, typer.Option(help="The folder for broker.conf and one key a learner.")],
-    host: Annotated[str, typer.Option(help="Where the broker listens.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65535, help="At this port.")] = 4222,
+    host: Annotated[
+        str | None, typer.Option(help="Where the broker listens. Default: as before; at first 127.0.0.1.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="At this port. Default: as before; at first 4222.")
+    ] = None,
     labeller: Annotated[list[str] | None, typer.Option(help="Somebody who is no learner and may give labels.")] = None,
     onlooker: Annotated[
         list[str] | None, typer.Option(help="Somebody who may only read, for quorate status and quorate replay.")
+    ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(help="Somebody the broker is to know no longer; may be given several times. Nobody else goes."),
     ] = None,
     tls_certificate: Annotated[Path | None, typer.Option(help="The broker's certificate.")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="The key to it.")] = None,
     tls_ca: Annotated[Path | None, typer.Option(help="Who must have signed the learners' own certificates.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Write a broker's configuration and one key a learner, each with no more rights than it needs."""
+    """Write a broker's configuration and one key a learner, each with no more rights than it needs.
+
+    Run again, it keeps all that is not said anew: keys, address, certificate, labellers and onlookers.
+    """
     from quorate.cli.provision import show
 
     show(
@@ -134,6 +148,7 @@ def provision(
         port=port,
         labellers=labeller or [],
         onlookers=onlooker or [],
+        drop=drop or [],
         tls=(tls_certificate, tls_key, tls_ca),
         as_json=as_json,
     )

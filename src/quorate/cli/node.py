@@ -39,6 +39,7 @@ def serve_one(
     metrics_host: str,
     idle_exit_s: float | None,
     held: bool,
+    rejoins: bool,
     level: str,
     form: str,
 ) -> None:
@@ -55,7 +56,7 @@ def serve_one(
             loop.add_signal_handler(number, stop.set)
         links = await BrokerLinks.open(config, name, servers=servers, credentials=credentials)
         try:
-            site = await assemble(config, name, links, folder=folder, held=held)
+            site = await assemble(config, name, links, folder=folder, held=held, rejoins=rejoins)
             with contextlib.ExitStack() as open_ones:
                 if port is not None:
                     server = MetricsServer(_asking([site], links, loop), port, metrics_host)

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from quorate.cli.output import Output, print_json
 from quorate.errors import LocalError
 from quorate.events import Decision
 from quorate.log.subjects import subject_of
+from quorate.runtime.broker_options import OPTIONS, Options, read_options
 from quorate.runtime.config import Config, read_config
 from quorate.runtime.provision import Role, Tls, provision, status_subject
 
 __all__ = ["roles_of", "show"]
 
 
-def roles_of(config: Config, labellers: list[str], onlookers: list[str]) -> dict[str, list[Role]]:
+def roles_of(config: Config, labellers: Iterable[str], onlookers: Iterable[str]) -> dict[str, list[Role]]:
     """Who may do what in an ensemble, and in those that are models in it."""
     roles: dict[str, list[Role]] = defaultdict(list)
     for each in config.family():
         asks = {"publishes": (status_subject(each.name),), "subscribes": (status_subject(each.name, "*"),)}
+        labels = each.file.labels
         for learner in each.learners:
             publishes, subscribes = list(asks["publishes"]), list(asks["subscribes"])
-            source, labels = each.source_of(learner), each.file.labels
+            source = each.source_of(learner)
             if source.subject is not None:
                 subscribes.append(source.subject)
             gives = each.label_giver == learner.name
@@ -41,7 +44,7 @@ def roles_of(config: Config, labellers: list[str], onlookers: list[str]) -> dict
                     Role(child.name, None, publishes=tells, subscribes=(status_subject(child.name),))
                 )
         for name in labellers:
-            roles[name].append(Role(each.name, None, True))
+            roles[name].append(Role(each.name, None, True, () if labels.subject is None else (labels.subject,)))
         for name in onlookers:
             roles[name].append(Role(each.name, None, False, asks["publishes"], asks["subscribes"]))
     return dict(roles)
@@ -51,20 +54,34 @@ def show(
     file: Path,
     out: Path,
     *,
-    host: str,
-    port: int,
-    labellers: list[str],
-    onlookers: list[str],
+    host: str | None,
+    port: int | None,
+    labellers: Sequence[str],
+    onlookers: Sequence[str],
+    drop: Sequence[str],
     tls: tuple[Path | None, Path | None, Path | None],
     as_json: bool,
 ) -> None:
     """Write the files, and say what to do with them."""
     config = read_config(file)
-    certificate, key, ca = tls
-    if (certificate is None) != (key is None) or (ca is not None and certificate is None):
-        raise LocalError("--tls-certificate and --tls-key go together, and --tls-ca with both")
-    secured = Tls(certificate, key, ca) if certificate is not None and key is not None else None
-    made = provision(out, roles_of(config, labellers, onlookers), host=host, port=port, tls=secured)
+    before = read_options(out) or Options()
+    for name in drop:
+        if name in (*labellers, *onlookers):
+            raise LocalError(f"--drop {name} and --labeller or --onlooker {name} contradict each other; say one")
+    may_label, may_look = (
+        [*dict.fromkeys([*(name for name in old if name not in drop), *new])]
+        for old, new in ((before.labellers, labellers), (before.onlookers, onlookers))
+    )
+    made = provision(
+        out,
+        roles_of(config, may_label, may_look),
+        host=host,
+        port=port,
+        tls=_tls(before.tls(out), *tls),
+        labellers=may_label,
+        onlookers=may_look,
+        drop=drop,
+    )
     if as_json:
         print_json(
             {
@@ -72,6 +89,8 @@ def show(
                 "credentials": {name: str(path) for name, path in made.credentials.items()},
                 "added": list(made.added),
                 "dropped": list(made.dropped),
+                "still_known": list(made.kept),
+                "barred": list(made.barred),
             }
         )
         return
@@ -79,8 +98,20 @@ def show(
     for word, names in (("new", made.added), ("no longer known", made.dropped)):
         if names:
             console.print(f"{word}: {', '.join(names)}", highlight=False)
-    shown = os.path.relpath(made.config)
-    console.print(f"The broker: nats-server -c {shown} (one that runs: nats-server --signal reload)", highlight=False)
+    for name in made.kept:
+        console.print(
+            f"{name} is not in {file}, and still known to the broker: use --drop {name} to revoke it", highlight=False
+        )
+    for name in made.barred:
+        console.print(
+            f"{name} is in {file}, and was dropped: to let it in again, take it out of `dropped` in "
+            f"{os.path.relpath(out / OPTIONS)}",
+            highlight=False,
+        )
+    shown, pid = os.path.relpath(made.config), os.path.relpath(out / "broker.pid")
+    console.print(
+        f"The broker: nats-server -c {shown} (one that runs: nats-server --signal reload={pid})", highlight=False
+    )
     console.print(
         f"The streams, once: quorate declare {file} --credentials {os.path.relpath(made.credentials['owner'])}",
         highlight=False,
@@ -88,3 +119,12 @@ def show(
     console.print("Each learner's key goes to its site, and nowhere else; the owner's stays with you:", highlight=False)
     for name, path in made.credentials.items():
         console.print(f"  {name}: {os.path.relpath(path)}", highlight=False)
+
+
+def _tls(before: Tls | None, certificate: Path | None, key: Path | None, ca: Path | None) -> Tls | None:
+    """The certificate that is given; None where none is."""
+    if certificate is not None and key is not None:
+        return Tls(certificate, key, ca)
+    if certificate is not None or key is not None or (ca is not None and before is None):
+        raise LocalError("--tls-certificate and --tls-key go together, and --tls-ca with both")
+    return before._replace(ca=ca) if before is not None and ca is not None else None

@@ -20,6 +20,7 @@ from quorate._extras import load
 from quorate._version import __version__
 from quorate.cli.output import Output, check_picture, print_json
 from quorate.cli.standing import standing
+from quorate.errors import LocalError
 from quorate.evaluate import decide, measure, rolling_mean
 from quorate.log.broker import broker_binary
 from quorate.rules import AverageMajority, MajorityClass, PreviousLabel
@@ -44,6 +45,11 @@ def show(
         load("matplotlib", "A picture")
         check_picture(picture)
     config = read_config(file, overrides)
+    for each in config.family():
+        if any(each.source_of(learner).stdin for learner in each.learners):
+            raise LocalError(f"{each.path}: standard input is for one learner: quorate node")
+    if state is not None and not processes:
+        raise LocalError("--state is for --processes: in one process, the log is in memory and goes with it")
     console = Console(stderr=True)
     if processes and broker_binary() is None:
         console.print(

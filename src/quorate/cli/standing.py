@@ -28,8 +28,8 @@ def standing(config: Config, found: Sequence[Report], *, title: str | None = Non
     """A row a learner: where it is, how far behind, how often wrong, and what the others weigh there."""
     rows = with_missing(config, found)
     ahead = max((report.slot for report in rows), default=-1)
-    table = Table("", "", "slot", "behind", "waiting", "wrong", "faults", "weights (bias first)", title=title)
-    for column in table.columns[2:7]:
+    table = Table("", "", "slot", "behind", "waiting", "wrong", "late", "faults", "weights (bias first)", title=title)
+    for column in table.columns[2:8]:
         column.justify = "right"
     for report in rows:
         there = report.state != "gone"
@@ -43,6 +43,7 @@ def standing(config: Config, found: Sequence[Report], *, title: str | None = Non
             str(ahead - report.slot) if there and report.slot >= 0 else "-",
             str(report.pending) if there else "-",
             f"{report.error:.1%}" if report.error is not None else "-",
+            str(report.late_votes + report.skipped) if there else "-",
             str(report.faults) if there else "-",
             weights,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def show(
                 while True:
                     rows, last = await _look(config, links)
                     if as_json:
-                        _print(config, rows, last, as_json=True)
+                        print(json.dumps(_document(config, rows, last)), flush=True)
                     else:
                         live.update(standing(config, rows, title=f"{config.name}: {last} entries"), refresh=True)
                     await asyncio.sleep(WATCH_S)
@@ -57,7 +58,7 @@ def show(
 
 async def _look(config: Config, links: BrokerLinks) -> tuple[list[Report], int]:
     log = await links.log_of(config, declare=False)
-    found = await ask(links.connection, config.name, len(config.learners))
+    found = await ask(links.connection, config.name, [learner.name for learner in config.learners])
     rows = with_missing(config, found)
     return [await _remembered(config, links, row) if row.state == "gone" else row for row in rows], await log.last()
 
@@ -86,8 +87,12 @@ async def _remembered(config: Config, links: BrokerLinks, report: Report) -> Rep
     return report
 
 
+def _document(config: Config, rows: list[Report], last: int) -> dict[str, Any]:
+    return {"ensemble": config.name, "entries": last, "nodes": [row.document() for row in rows]}
+
+
 def _print(config: Config, rows: list[Report], last: int, *, as_json: bool) -> None:
     if as_json:
-        print_json({"ensemble": config.name, "entries": last, "nodes": [row.document() for row in rows]})
+        print_json(_document(config, rows, last))
         return
     Output().print(standing(config, rows, title=f"{config.name}: {last} entries"))

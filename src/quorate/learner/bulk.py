@@ -7,13 +7,15 @@ caller takes the steps. Everything works on whole byte strings, which is what ma
 from __future__ import annotations
 
 from array import array
+from operator import ne
 
 from quorate.events import Decisions
 from quorate.learner.fold import Fold
 from quorate.learner.slots import CLOSED, DECIDED_PLUS, LABEL_BITS, SYNCHRONOUS
-from quorate.packing import bytes_needed, codes_of, pack, unpack
+from quorate.packing import CODE_OF, VALUE_OF, bytes_needed, codes_of, pack, unpack
+from quorate.rules import PWM, BaseRule, ExtendedPWM
 
-__all__ = ["close_run", "complete_run", "decide_run", "record_run"]
+__all__ = ["close_run", "complete_run", "decide_run", "learn_run", "record_run"]
 
 #: From a byte to whether the code at each of its four places is there.
 _THERE = [bytes(byte >> 2 * place & 3 != 0 for byte in range(256)) for place in range(4)]
@@ -24,6 +26,10 @@ _SHIFTED = [bytes(code << 2 * place & 255 for code in range(256)) for place in r
 _PLUS_MARK = bytes(CLOSED | DECIDED_PLUS * (code == 1) for code in range(256))
 _SYNCHRONOUS_MARK = bytes(SYNCHRONOUS * there for there in range(2)) + bytes(254)
 _HAS_LABEL = bytes(mark & LABEL_BITS != 0 for mark in range(256))
+#: From a mark to the code of its label, of the decision, and to whether all had voted.
+_LABEL = bytes(mark & LABEL_BITS for mark in range(256))
+_DECIDED = bytes(CODE_OF[1 if mark & DECIDED_PLUS else -1] for mark in range(256))
+_WAS_SYNCHRONOUS = bytes(mark & SYNCHRONOUS != 0 for mark in range(256))
 
 
 def record_run(fold: Fold, place: int, first_slot: int, packed: bytes, count: int) -> bool:
@@ -37,8 +43,10 @@ def record_run(fold: Fold, place: int, first_slot: int, packed: bytes, count: in
         return False  # some between are not open
     codes = codes_of(packed, count)
     opened = count - known
-    if opened and (0 in codes[known:] or len(slots) - fold.n_closed + opened > fold.open_slots_max):
+    if opened and len(slots) - fold.n_closed + opened > fold.open_slots_max:
         return False
+    if not opened and not any(codes):
+        return False  # nothing that counts
     width, byte, pair = slots.width, place >> 2, place & 3
     column = slots.rows[at * width + byte : (at + known) * width : width]
     if _both(column.translate(_THERE[pair]), codes[:known]):
@@ -56,7 +64,7 @@ def complete_run(fold: Fold, after: int, most: int) -> tuple[int, int]:
     slots = fold.slots
     at = max(slots.place(after + 1), slots.first + fold.n_closed)
     count = min(most, len(slots.numbers) - at)
-    if count <= 0:
+    if count <= 0 or not _whole_rows(slots.rows[at * slots.width : (at + 1) * slots.width], slots.n_learners)[0]:
         return at, 0
     expected = array("q", range(slots.numbers[at], slots.numbers[at] + count))
     if slots.numbers[at : at + count] != expected:
@@ -72,28 +80,30 @@ def decide_run(fold: Fold, name: str, after: int, most: int) -> Decisions | None
         return None
     slots, width = fold.slots, fold.slots.width
     rows = bytes(slots.rows[at * width : (at + count) * width])
-    value_of: dict[bytes, int] = {}
-    values = []
-    for start in range(0, count * width, width):
-        row = rows[start : start + width]
-        if row not in value_of:  # the same votes are decided alike while no label comes between
-            value_of[row] = int(fold.rule.predict(unpack(row, slots.n_learners)))
-        values.append(value_of[row])
-    return Decisions(slots.numbers[at], count, name, pack(values), slots.n_learners, rows, fold.membership.epoch)
+    each = _cut(rows, width)
+    # The same votes are decided alike while no label comes between.
+    predict = fold.rule._predict if isinstance(fold.rule, BaseRule) else fold.rule.predict  # these votes are checked
+    value_of = {row: int(predict(unpack(row, slots.n_learners))) for row in set(each)}
+    values = pack([value_of[row] for row in each])
+    return Decisions(slots.numbers[at], count, name, values, slots.n_learners, rows, fold.membership.epoch)
 
 
 def close_run(fold: Fold, first_slot: int, values: bytes, votes: bytes, count: int) -> bool:
-    """Close the open slots that come first; False, and nothing done, where these are others or one holds a label."""
+    """Close the open slots that come first; False, and nothing done, where these are others.
+
+    Where labels wait for some of them, these are learned, if the rule is one of those that `_learn` knows.
+    """
     slots = fold.slots
     at = slots.first + fold.n_closed
     if fold.watchers or at + count > len(slots.numbers) or slots.numbers[at] != first_slot:
         return False
     if slots.numbers[at + count - 1] != first_slot + count - 1:
         return False
-    if any(slots.marks[at : at + count].translate(_HAS_LABEL)):
+    held = slots.marks[at : at + count].translate(_LABEL)
+    if any(held) and not _learn(fold, votes, held, codes_of(values, count)):
         return False
     synchronous = _whole_rows(votes, slots.n_learners).translate(_SYNCHRONOUS_MARK)
-    slots.marks[at : at + count] = _or(codes_of(values, count).translate(_PLUS_MARK), synchronous)
+    slots.marks[at : at + count] = _or(held, _or(codes_of(values, count).translate(_PLUS_MARK), synchronous))
     slots.rows[at * slots.width : (at + count) * slots.width] = votes
     fold.n_closed += count
     fold.last_closed = first_slot + count - 1
@@ -105,6 +115,56 @@ def close_run(fold: Fold, first_slot: int, values: bytes, votes: bytes, count: i
         slots.drop_first(past)
         fold.n_closed -= past
     return True
+
+
+def learn_run(fold: Fold, first_slot: int, packed: bytes, count: int) -> bool:
+    """Take in labels of consecutive slots; False, and nothing done, where they must be taken one by one.
+
+    They count all. The slots are closed and without a label, and the rule is one of those that `_learn` knows; or open
+    and without a label, which then waits.
+    """
+    slots = fold.slots
+    at = slots.place(first_slot)
+    if fold.watchers or at + count > len(slots.numbers) or slots.numbers[at] != first_slot:
+        return False
+    codes, marks = codes_of(packed, count), slots.marks[at : at + count]
+    if slots.numbers[at + count - 1] != first_slot + count - 1 or 0 in codes or any(marks.translate(_LABEL)):
+        return False
+    closed = min(max(slots.first + fold.n_closed - at, 0), count)
+    if closed:
+        votes = bytes(slots.rows[at * slots.width : (at + closed) * slots.width])
+        if _whole_rows(votes, slots.n_learners) != marks[:closed].translate(_WAS_SYNCHRONOUS):
+            return False  # who was a member has changed
+        if not _learn(fold, votes, codes[:closed], marks[:closed].translate(_DECIDED)):
+            return False
+    slots.marks[at : at + count] = _or(marks, codes)
+    return True
+
+
+def _learn(fold: Fold, votes: bytes, labels: bytes | bytearray, decided: bytes | bytearray) -> bool:
+    """Learn the labels of closed slots, in their order; False, and nothing done, for rules that are not known here.
+
+    A perceptron changes only by mistakes, so that between two of them the same votes are found right alike.
+    """
+    rule, counters = fold.rule, fold.counters
+    if type(rule) is not PWM and type(rule) is not ExtendedPWM:
+        return False
+    code_of: dict[bytes, int] = {}
+    for row, label in zip(_cut(votes, fold.slots.width), labels, strict=True):
+        if not label:
+            continue
+        if row not in code_of:
+            code_of[row] = CODE_OF[rule._predict(unpack(row, fold.slots.n_learners))]
+        if code_of[row] != label:
+            counters.updates += rule.update(unpack(row, fold.slots.n_learners), VALUE_OF[label])
+            code_of.clear()
+    counters.labels += len(labels) - labels.count(0)
+    counters.mistakes += sum(map(ne, labels, decided)) - labels.count(0)
+    return True
+
+
+def _cut(rows: bytes, width: int) -> list[bytes]:
+    return [rows[start : start + width] for start in range(0, len(rows), width)]
 
 
 def _whole_rows(rows: bytes | bytearray, n_learners: int) -> bytes:

@@ -112,14 +112,31 @@ class Fold:
             counted += self.step(slot, happening, value)
         return counted > 0
 
+    def vote_all(self, place: int, first_slot: int, values: Iterable[int]) -> bool:
+        """Let a member vote on consecutive slots, or abstain where there is a 0; True when any counted."""
+        counted = 0
+        for slot, value in enumerate(values, first_slot):
+            if value:
+                counted += self.step(slot, Input.VOTE, (place, value))
+            else:
+                counted += self.step(slot, Input.ABSTENTION, None)
+        return counted > 0
+
     def _open_and_record(self, slot: int, at: int | None, vote: tuple[int, int]) -> bool:
+        return self._open(slot, at, None) and self._record(slot, self.slots.place(slot), vote)
+
+    def _open(self, slot: int, at: int | None, _: None) -> bool:
         if len(self.slots) - self.n_closed >= self.open_slots_max:
             highest = self.slots.numbers[-1]
             if slot > highest:
                 self.counters.overflowed_slots += 1
                 return False
             self.step(highest, Input.OVERFLOW, None)
-        return self._record(slot, self.slots.insert(slot), vote)
+        self.slots.insert(slot)
+        return True
+
+    def _ignore(self, slot: int, at: int | None, _: None) -> bool:
+        return False
 
     def _give_up(self, slot: int, at: int, _: None) -> bool:
         self.counters.overflowed_slots += 1

@@ -27,6 +27,7 @@ from quorate.learner.inputs import check_limit, checked_slot
 from quorate.learner.life import Input, State
 from quorate.learner.membership import Membership, checked_name
 from quorate.learner.slots import LABEL_BITS
+from quorate.packing import unpack
 from quorate.rules import ExtendedPWM, Rule
 
 __all__ = ["Learner"]
@@ -51,11 +52,6 @@ class Learner:
     open_slots_max
         How many slots may be open at once. Default: the horizon, but at least 1,024. Votes for more are refused, the
         highest slots first, and counted.
-
-    Attributes
-    ----------
-    counters
-        What happened so far, as a copy.
 
     Examples
     --------
@@ -111,6 +107,10 @@ class Learner:
     def epoch(self) -> int:
         """How many changes of membership it has seen."""
         return self._fold.membership.epoch
+
+    def was_member(self, name: str) -> bool:
+        """Whether somebody was a member at some time, as far as is remembered."""
+        return any(name in members for members in self._fold.membership.former.values())
 
     @property
     def rule(self) -> Rule:
@@ -189,15 +189,16 @@ class Learner:
                 return self._is_for_me(event) and self._fold.step(event.slot, Input.LABEL, event.value)
             case Labels():
                 self._check(event)
-                return self._is_for_me(event) and self._fold.steps(
-                    Input.LABEL, [(label.slot, label.value) for label in event]
+                return self._is_for_me(event) and (
+                    bulk.learn_run(self._fold, event.first_slot, event.packed, event.count)
+                    or self._fold.steps(Input.LABEL, [(label.slot, label.value) for label in event])
                 )
             case Votes():
                 self._check(event)
                 place = self._fold.membership.place(event.learner, "batch of votes")
                 return bulk.record_run(
                     self._fold, place, event.first_slot, event.packed, event.count
-                ) or self._fold.steps(Input.VOTE, [(vote.slot, (place, vote.value)) for vote in event])
+                ) or self._fold.vote_all(place, event.first_slot, unpack(event.packed, event.count))
             case Decision():
                 self._check(event)
                 if event.learner != self._name:

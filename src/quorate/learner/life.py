@@ -4,7 +4,7 @@ Theory of operation
 ===================
 
 A learner is a fold over events. What it knows of a slot is one of five states, and what can happen to a slot
-is one of six inputs; `LIFE` says for each pair which state follows and what the learner does. Nothing else in
+is one of seven inputs; `LIFE` says for each pair which state follows and what the learner does. Nothing else in
 the learner decides what an event means.
 
 The paper's Algorithm 2, and where each line of it lives:
@@ -22,6 +22,8 @@ What the paper leaves open, decided here:
 
 - The first vote of a learner for a slot counts; a repeat and a contradiction are counted and change nothing.
 - A vote for a slot that was closed is late: counted, nothing else.
+- An abstention, the 0 in a batch of votes, opens its slot and changes nothing else: that there was something to vote on
+  is known, and if nobody votes, the slot is decided nevertheless, and its label can be learned.
 - A label for an open slot waits in the slot until it is closed, and is applied right after.
 - The first label counts, a repeat and a contradiction are counted. A label for a slot that was never seen, or that
   the horizon has passed, is counted.
@@ -60,6 +62,7 @@ class Input(Enum):
     """What can happen to a slot."""
 
     VOTE = "a member's vote"
+    ABSTENTION = "a member that has seen it does not vote"
     LABEL = "the truth"
     CLOSE = "the decision is made"
     HORIZON = "more than `horizon` later slots have been closed"
@@ -71,11 +74,13 @@ class Input(Enum):
 LIFE: dict[State, dict[Input, tuple[State, str]]] = {
     State.UNSEEN: {
         Input.VOTE: (State.OPEN, "_open_and_record"),
+        Input.ABSTENTION: (State.OPEN, "_open"),
         Input.LABEL: (State.UNSEEN, "_count_unknown_label"),
         Input.CLOSE: (State.CLOSED, "_open_and_close"),
     },
     State.OPEN: {
         Input.VOTE: (State.OPEN, "_record"),
+        Input.ABSTENTION: (State.OPEN, "_ignore"),
         Input.LABEL: (State.OPEN, "_hold_label"),
         Input.CLOSE: (State.CLOSED, "_close"),
         Input.PASSED_OVER: (State.PAST, "_pass_over"),
@@ -83,18 +88,21 @@ LIFE: dict[State, dict[Input, tuple[State, str]]] = {
     },
     State.CLOSED: {
         Input.VOTE: (State.CLOSED, "_count_late_vote"),
+        Input.ABSTENTION: (State.CLOSED, "_ignore"),
         Input.LABEL: (State.LABELLED, "_learn"),
         Input.CLOSE: (State.CLOSED, "_compare_decision"),
         Input.HORIZON: (State.PAST, "_expire"),
     },
     State.LABELLED: {
         Input.VOTE: (State.LABELLED, "_count_late_vote"),
+        Input.ABSTENTION: (State.LABELLED, "_ignore"),
         Input.LABEL: (State.LABELLED, "_compare_label"),
         Input.CLOSE: (State.LABELLED, "_compare_decision"),
         Input.HORIZON: (State.PAST, "_forget"),
     },
     State.PAST: {
         Input.VOTE: (State.PAST, "_count_late_vote"),
+        Input.ABSTENTION: (State.PAST, "_ignore"),
         Input.LABEL: (State.PAST, "_count_unknown_label"),
         Input.CLOSE: (State.PAST, "_count_duplicate_decision"),
     },

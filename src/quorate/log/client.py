@@ -13,13 +13,16 @@ __all__ = ["STEP_S", "Client"]
 
 #: How long a broker may take for each step of connecting, and for closing.
 STEP_S = 2
+#: Where a header has a space if it is a word of the broker's own: ``NATS/1.0 404 No Messages``.
+_STATUS_AT = len("NATS/1.0")
 
 
 class Client(nats.aio.client.Client):
     """A client whose reading outlives every message.
 
     In nats-py, a message with a malformed header or subject ends all reading without a word (seen on 2.16). Anybody who
-    may publish anything that we read could stop us so, for ever, as the message stays in the stream.
+    may publish anything that we read could stop us so, for ever, as the message stays in the stream. So headers that
+    others have published are not read at all.
 
     Parameters
     ----------
@@ -37,14 +40,17 @@ class Client(nats.aio.client.Client):
         return super()._connect_command()
 
     async def _process_headers(self, headers: Any) -> Any:
+        if not headers or headers[_STATUS_AT : _STATUS_AT + 1] != b" ":
+            return None  # those of a message are nobody's business, and reading them takes longer than all the rest
         try:
             return await super()._process_headers(headers)
         except Exception:
             return None
 
     def _build_message(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: Any) -> Any:
-        readable, whence = (bytes(each).decode(errors="replace").encode() for each in (subject, reply))
-        return super()._build_message(sid, readable, whence, data, headers)
+        if not (subject.isascii() and reply.isascii()):
+            subject, reply = (bytes(each).decode(errors="replace").encode() for each in (subject, reply))
+        return super()._build_message(sid, subject, reply, data, headers)
 
     async def close(self) -> None:
         """Close it in whatever state it is, within a while."""

@@ -239,9 +239,16 @@ class JetStreamLog:
                 back_off = min(2 * back_off, BACK_OFF_MAX_S)
 
     async def _check_first(self, position: int) -> None:
-        info = await self._info()
+        try:
+            info = await self._info()
+        except load("nats.js.errors", "The JetStream log").NotFoundError:
+            raise LogError(f"the stream {self.stream!r} is gone: somebody has deleted it") from None
         if f"{self.stream}@{info.created}" != self._identity:
             raise LogError(f"the stream {self.stream!r} was made anew; its places are others")
+        if info.state.last_seq < position:
+            raise LogError(
+                f"the stream {self.stream!r} ends at {info.state.last_seq}: what came after, up to {position}, is lost"
+            )
         first = info.state.first_seq if info.state.messages else info.state.last_seq + 1
         if first > position + 1:
             raise LogError(

@@ -94,10 +94,10 @@ class Reader:
                         left = 0
                     else:
                         left, count = left - 1, count + 1
-                        metadata = message.metadata
-                        if (metadata.consumer, metadata.sequence.consumer) != (self._name, count):
+                        consumer, place, delivered = _place(message.reply)
+                        if (consumer, delivered) != (self._name, count):
                             raise ConnectionError("an entry was lost on the way")
-                        yield metadata.sequence.stream, message
+                        yield place, message
         finally:
             with contextlib.suppress(Exception):
                 await subscription.unsubscribe()
@@ -124,6 +124,19 @@ class Reader:
             return self._arrived.get_nowait()
         async with asyncio.timeout(FETCH_S + SILENCE_S):
             return await self._arrived.get()
+
+
+def _place(reply: str) -> tuple[str, int, int]:
+    """Which consumer delivered a message, its place in the stream, and the how manieth it is.
+
+    >>> _place("$JS.ACK.quorate-grid.reader.1.22.11.1790000000000000000.0")
+    ('reader', 22, 11)
+    >>> _place("$JS.ACK.domain.account.quorate-grid.reader.1.22.11.1790000000000000000.0.token")
+    ('reader', 22, 11)
+    """
+    tokens = reply.split(".")
+    first = 2 if len(tokens) == 9 else 4  # newer brokers put the domain and the account before the rest
+    return tokens[first + 1], int(tokens[first + 3]), int(tokens[first + 4])
 
 
 def _check_status(message: Any) -> None:

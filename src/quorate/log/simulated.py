@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Sequence
+from weakref import WeakKeyDictionary
 
 from quorate.errors import LogError
 from quorate.events import Event, encode
 from quorate.log.base import Entry
 from quorate.log.memory import MemoryLog
+from quorate.log.subjects import message_id
 
 __all__ = ["Faults", "SimulatedLog"]
 
@@ -33,6 +35,8 @@ class Faults:
         A reader gets some entries again.
     garbage
         Somebody else appends what is no message.
+    dropped
+        A message that stands in the log already is not stored again, as a broker does that knows it by its id.
     delay_s, stall_s
         How long these take, at most.
     """
@@ -46,11 +50,13 @@ class Faults:
         stalled: float = 0.0,
         reread: float = 0.0,
         garbage: float = 0.0,
+        dropped: float = 0.0,
         delay_s: float = 0.01,
         stall_s: float = 1.0,
     ) -> None:
         self.refused, self.unanswered, self.repeated = refused, unanswered, repeated
         self.delayed, self.stalled, self.reread, self.garbage = delayed, stalled, reread, garbage
+        self.dropped = dropped
         self.delay_s, self.stall_s = delay_s, stall_s
 
     @classmethod
@@ -61,7 +67,11 @@ class Faults:
         0.0
         """
         kinds = ("refused", "unanswered", "repeated", "delayed", "stalled", "reread", "garbage")
-        return cls(**{kind: generator.choice((0.0, 0.02, 0.2)) for kind in kinds})
+        return cls(**{kind: generator.choice((0.0, 0.02, 0.2)) for kind in kinds}, dropped=generator.choice((0.0, 1.0)))
+
+
+#: Where each message stands first, in each log.
+_stand: WeakKeyDictionary[MemoryLog, dict[bytes, int]] = WeakKeyDictionary()
 
 
 class SimulatedLog:
@@ -130,13 +140,23 @@ class SimulatedLog:
         messages = [encode(event) for event in events]
         if self._happens(self.faults.garbage):
             self._log.append_messages([self._random.randbytes(self._random.randrange(40))])
-        position = self._log.append_messages(messages)
+        position = self._append(events, messages) if messages else await self._log.last()
         if self._happens(self.faults.repeated):
             position = self._log.append_messages(messages)
         await self._pause(self.faults.delayed, self.faults.delay_s)
         await asyncio.sleep(0)
         if self._cut or self._happens(self.faults.unanswered):
             raise LogError("no answer: the events may be in the log or not; append them again")
+        return position
+
+    def _append(self, events: Sequence[Event], messages: Sequence[bytes]) -> int:
+        """Append, or say where a repeat stands, as a broker does that knows messages by their ids."""
+        stand, position = _stand.setdefault(self._log, {}), 0
+        for event, message in zip(events, messages, strict=True):
+            named = message_id(event, message) is not None
+            if not (named and message in stand and self._happens(self.faults.dropped)):
+                stand[message] = self._log.append_messages([message])
+            position = max(position, stand[message])
         return position
 
     async def read(self, after: int = 0) -> AsyncIterator[Entry]:

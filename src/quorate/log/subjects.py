@@ -56,9 +56,12 @@ def message_id(event: Event, message: bytes, key: bytes = b"") -> str | None:
 
     Examples
     --------
-    >>> message_id(Label(1, 1), b"message", b"key of paris"), message_id(Label(1, 1), b"message", b"key of rome")
+    >>> vote = Vote(1, "paris", 1)
+    >>> message_id(vote, b"message", b"key of paris"), message_id(vote, b"message", b"key of rome")
     ('b2af6835e92237b09493b32290dbc70b', '89cfed62891bb1168620ee10210ea7cb')
     """
+    if isinstance(event, Label | Labels):
+        return None  # one that came too early counts for nothing, and may be given again
     if isinstance(event, Join | Leave) and event.epoch is None:
         return None  # to join, to leave and to join again are three changes
     return hashlib.blake2b(message, digest_size=16, key=key).hexdigest()

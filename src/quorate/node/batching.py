@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
-from quorate.events import Decision, Decisions, Event, Label, Labels, Vote, Votes
+from quorate.events import Decision, Decisions, Event, Join, Label, Labels, Leave, Vote, Votes
+from quorate.packing import unpack
 
 __all__ = ["BATCH", "batched"]
 
 #: Events that are appended at once, and slots that one message covers, at the most.
 BATCH = 512
-
-EventT = TypeVar("EventT", Vote, Decision, Label)
 
 
 def batched(events: Sequence[Event], most: int = BATCH) -> list[Event]:
@@ -25,40 +23,60 @@ def batched(events: Sequence[Event], most: int = BATCH) -> list[Event]:
     >>> [type(event).__name__ for event in batched(some)]
     ['Votes', 'Vote', 'Label']
     """
-    votes = _packed(
-        [event for event in events if isinstance(event, Vote)],
-        lambda run: Votes.pack(run[0].learner, run[0].slot, [vote.value for vote in run]),
-        most,
-    )
-    decisions = _packed([event for event in events if isinstance(event, Decision)], Decisions.pack, most)
+    votes = _merged([event for event in events if isinstance(event, Vote | Votes)], most)
+    decisions: list[Event] = []
+    alike: list[Decision] = []
+    for event in events:
+        if isinstance(event, Decision):
+            if alike and (len(alike) == most or event.slot != alike[-1].slot + 1 or _rest(event) != _rest(alike[0])):
+                decisions.append(_decisions(alike))
+                alike = []
+            alike.append(event)
+    if alike:
+        decisions.append(_decisions(alike))
     decisions += [event for event in events if isinstance(event, Decisions)]
     decisions.sort(key=lambda made: made.first_slot if isinstance(made, Decisions) else made.slot)  # type: ignore[union-attr]
-    labels = _packed(
-        [event for event in events if isinstance(event, Label)],
-        lambda run: Labels.pack(run[0].slot, [label.value for label in run], run[0].learner),
-        most,
-    )
-    others = [event for event in events if not isinstance(event, Vote | Decision | Decisions | Label)]
+    labels = _merged([event for event in events if isinstance(event, Label | Labels)], most)
+    others = [event for event in events if isinstance(event, Join | Leave)]
     return [*others, *votes, *decisions, *labels]
 
 
-def _packed(events: list[EventT], pack: Callable[[list[EventT]], Event], most: int) -> list[Event]:
-    return [run[0] if len(run) == 1 else pack(run) for run in _runs(events, most)]
-
-
-def _runs(events: list[EventT], most: int) -> Iterator[list[EventT]]:
-    """Events on consecutive slots with all else alike, together."""
-    run: list[EventT] = []
+def _merged(events: Sequence[Vote | Votes | Label | Labels], most: int) -> list[Event]:
+    """Votes, or labels, those on consecutive slots together."""
+    if len(events) == 1 and isinstance(events[0], Votes | Labels) and 1 < events[0].count <= most:
+        return [events[0]]
+    made: list[Event] = []
+    values: list[int] = []
+    first, learner = 0, None
     for event in events:
-        if run and (len(run) == most or event.slot != run[-1].slot + 1 or _rest(event) != _rest(run[0])):
-            yield run
-            run = []
-        run.append(event)
-    if run:
-        yield run
+        slot = event.first_slot if isinstance(event, Votes | Labels) else event.slot
+        if values and (event.learner != learner or slot != first + len(values)):
+            made += _cut(events[0], learner, first, values, most)
+            values = []
+        if not values:
+            learner, first = event.learner, slot
+        values += unpack(event.packed, event.count) if isinstance(event, Votes | Labels) else (event.value,)
+    return made + _cut(events[0], learner, first, values, most) if values else made
 
 
-def _rest(event: Vote | Decision | Label) -> tuple[str | None, int, int, int]:
-    if isinstance(event, Decision):
-        return event.learner, event.epoch, event.at, len(event.votes)
-    return event.learner, 0, 0, 0
+def _cut(
+    like: Vote | Votes | Label | Labels, learner: str | None, first: int, values: list[int], most: int
+) -> list[Event]:
+    """Values on consecutive slots as messages that are not too long."""
+    made: list[Event] = []
+    for start in range(0, len(values), most):
+        slot, some = first + start, values[start : start + most]
+        if learner is None or isinstance(like, Label | Labels):
+            made.append(Label(slot, some[0], learner) if len(some) == 1 else Labels.pack(slot, some, learner))
+        else:
+            alone = len(some) == 1 and some[0] != 0  # an abstention has no other form than the 0 in a batch
+            made.append(Vote(slot, learner, some[0]) if alone else Votes.pack(learner, slot, some))
+    return made
+
+
+def _decisions(alike: list[Decision]) -> Event:
+    return alike[0] if len(alike) == 1 else Decisions.pack(alike)
+
+
+def _rest(event: Decision) -> tuple[str, int, int, int]:
+    return event.learner, event.epoch, event.at, len(event.votes)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from quorate.errors import LocalError, SnapshotError
 __all__ = ["Checkpoint", "FileStore", "MemoryStore", "Store", "packed", "unpacked"]
 
 _MAGIC = "quorate-checkpoint"
+_logger = logging.getLogger("quorate.node")
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -136,6 +138,11 @@ class FileStore:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.previous = self.path.with_name(self.path.name + ".previous")
 
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a checkpoint, whole or damaged."""
+        return self.path.exists() or self.previous.exists()
+
     @contextlib.contextmanager
     def claimed(self) -> Iterator[None]:
         """Keep every other process from these checkpoints: two nodes on one would undo each other."""
@@ -171,9 +178,13 @@ class FileStore:
             if not path.exists():
                 continue
             try:
-                return unpacked(path.read_bytes(), str(path))
+                kept = unpacked(path.read_bytes(), str(path))
             except SnapshotError as error:
                 damage = damage or error
+                continue
+            if damage is not None:
+                _logger.warning("%s; going on from the one before, %s", damage, path)
+            return kept
         if damage is not None:
             raise damage
         return None

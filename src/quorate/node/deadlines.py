@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 __all__ = ["Deadlines"]
 
 
@@ -13,7 +15,7 @@ class Deadlines:
     deadline_s
         How long a slot waits after that.
     keep
-        How many slots are remembered before those that were decided are forgotten.
+        How many runs of slots are remembered; the lowest.
 
     Examples
     --------
@@ -26,20 +28,30 @@ class Deadlines:
 
     def __init__(self, deadline_s: float, keep: int) -> None:
         self.deadline_s = deadline_s
-        self._keep = self._heard_max = keep
-        self._heard: dict[int, float] = {}
+        self._keep = keep
+        self._ends: list[int] = []  # of runs of slots heard of at the same time, in growing order and apart
+        self._runs: list[tuple[int, float]] = []  # where each begins, and when it was heard of
 
     def hear(self, first: int, end: int, now: float) -> None:
         """Slots from one to before another are voted on."""
-        for slot in range(first, end):
-            self._heard.setdefault(slot, now)
+        at = bisect_right(self._ends, first)
+        while first < end:
+            known = self._runs[at][0] if at < len(self._runs) else end
+            if first < known:  # not heard of, up to the next that were
+                stop = min(known, end)
+                self._ends.insert(at, stop)
+                self._runs.insert(at, (first, now))
+            first = self._ends[at]
+            at += 1
 
     def of(self, slot: int, now: float) -> float:
         """When a slot must be decided; one that was not heard of is from now on."""
-        return self._heard.setdefault(slot, now) + self.deadline_s
+        self.hear(slot, slot + 1, now)
+        return self._runs[bisect_right(self._ends, slot)][1] + self.deadline_s
 
     def forget_before(self, slot: int) -> None:
-        """Forget what is decided, now and then."""
-        if len(self._heard) > self._heard_max:
-            self._heard = {each: when for each, when in self._heard.items() if each >= slot}
-            self._heard_max = max(self._keep, 2 * len(self._heard))
+        """Forget what is decided, and whatever is more than can be open."""
+        gone = bisect_right(self._ends, slot)
+        for known in (self._ends, self._runs):
+            del known[:gone]
+            del known[self._keep :]

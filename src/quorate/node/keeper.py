@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from quorate.errors import LocalError, SnapshotError
+from quorate.errors import LocalError, LogError, SnapshotError
 from quorate.learner import Learner
 from quorate.node.checkpoint import Checkpoint, Store
 from quorate.node.voter import Voter
@@ -31,8 +31,8 @@ class Keeper:
         self._when = 0.0
         self._writing = False
 
-    def load(self, log: str, now: float) -> Checkpoint | None:
-        """The checkpoint to begin from, if there is one; it must be of this log."""
+    def load(self, log: str, learner: Learner, now: float) -> Checkpoint | None:
+        """The checkpoint to begin from, if there is one; it must be of this log, and of such a learner."""
         self._when = now
         kept = self.store.load() if self.store is not None else None
         if kept is not None and kept.log != log:
@@ -40,7 +40,17 @@ class Keeper:
                 f"the checkpoint is of the log {kept.log!r}, and this one is {log!r}; move the "
                 "checkpoint away to begin anew"
             )
+        if kept is not None:
+            _compare(kept, learner)
         return kept
+
+    def check_not_ahead(self, position: int, last: int) -> None:
+        """Refuse to go on where the log ends before what was read of it."""
+        if last < position:
+            raise LogError(
+                f"the log ends at entry {last}, but the checkpoint is at {position}: the broker has lost "
+                "what came after; move the checkpoint away to begin anew"
+            )
 
     def is_due(self, learner: Learner, now: float) -> bool:
         """Whether it is time for the next."""
@@ -62,3 +72,26 @@ class Keeper:
     def _write(self, store: Store, place: tuple[str, int, int, int, dict[str, Any]], voter: Voter, state: Any) -> None:
         store.save(Checkpoint(*place, voter.pickled(state)))
         self._writing = False
+
+
+def _compare(kept: Checkpoint, learner: Learner) -> None:
+    """Refuse to go on from a checkpoint as somebody else: whoever folds the log anew would become another."""
+    for key in ("name", "members", "rule", "horizon", "open_slots_max"):
+        then, now = (_founded(state, key) for state in (kept.learner, learner.snapshot()))
+        if then is not None and then != now:
+            raise SnapshotError(
+                f"the checkpoint is of a learner whose {key} was {then!r}, and is now {now!r}; set it back, or move "
+                "the checkpoint away to begin anew"
+            )
+
+
+def _founded(state: dict[str, Any], key: str) -> Any:
+    """What a learner began with; None where its state does not tell, or is damaged."""
+    try:
+        if key == "rule":
+            return state["rule"]["rule"]
+        if key == "members" and state["epoch"]:
+            return state["former"].get("0")
+        return state[key]
+    except (KeyError, TypeError, AttributeError):
+        return None

@@ -23,19 +23,21 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
 
 import msgspec
 
 from quorate.ensemble.models import Model
-from quorate.errors import CredentialsError, LocalError, LogError, RefusedError
+from quorate.errors import LocalError, LogError
 from quorate.events import Decision, Decisions, Event, Join, Label, Labels, Vote, Votes
 from quorate.learner import Learner
 from quorate.log import Entry, Log
 from quorate.node.batching import BATCH, batched
+from quorate.node.belief import is_believed, unlabelled
 from quorate.node.checkpoint import Store
 from quorate.node.deadlines import Deadlines
 from quorate.node.keeper import Keeper
+from quorate.node.patience import patiently
 from quorate.node.replay import applied, decided
 from quorate.node.site import Source
 from quorate.node.tasks import end_all, until_done
@@ -43,8 +45,6 @@ from quorate.node.voter import Voter
 
 __all__ = ["Node"]
 
-#: How long is waited after an append that failed, at first and at last.
-BACK_OFF_S, BACK_OFF_MAX_S = 0.05, 2.0
 #: A deadline that is as near as this has passed; after so many entries, other tasks have their turn.
 TICK_S, TURN = 1e-4, 256
 #: Of entries that cannot be used, one in so many is logged; a node that is to stop has so long to send what it has.
@@ -69,10 +69,10 @@ class Node:
         How long a slot waits for votes after this node has first heard of it.
     checkpoint_slots, checkpoint_s
         After how many slots, or how long, a checkpoint is written.
-    ahead
-        How many of its votes may be without a decision; the source waits for these.
-    batch, joins
-        How many slots one message covers at the most; whether it joins through the log, if it is no member.
+    ahead, batch
+        How many of its votes may wait for a decision; how many slots one message covers at the most.
+    joins, rejoins
+        Whether it joins through the log, if it never was a member; also if it has left.
     in_threads
         Whether the model runs in a thread, so that it cannot stall the connection.
     on_decision
@@ -93,6 +93,7 @@ class Node:
         ahead: int = 256,
         batch: int = BATCH,
         joins: bool = False,
+        rejoins: bool = False,
         in_threads: bool = True,
         on_decision: Callable[[Decision], None] | None = None,
     ) -> None:
@@ -105,7 +106,8 @@ class Node:
             raise LocalError(f"batch is {batch}; one message covers 1 to {BATCH} slots")
         self.learner, self.log = learner, log
         self.keeper = Keeper(store, checkpoint_slots, checkpoint_s)
-        self.ahead, self.batch, self.joins, self.on_decision = ahead, batch, joins, on_decision
+        self.ahead, self.batch, self.on_decision = ahead, batch, on_decision
+        self.joins, self.rejoins = joins, rejoins
         self.voter: Voter | None = None
         if source is not None and model is not None:
             keep = learner.horizon + ahead
@@ -128,7 +130,8 @@ class Node:
     async def run(self) -> None:
         """Work until stopped or cancelled, or until something fails that waiting does not mend."""
         self._restore()
-        self._live_from = await self._patiently(self.log.last)
+        self._live_from = await patiently(self.log.last, self.learner.name)
+        self.keeper.check_not_ahead(self.position, self._live_from)
         reading, sending = asyncio.ensure_future(self._read()), asyncio.ensure_future(self._send())
         acting = [asyncio.ensure_future(self._close()), asyncio.ensure_future(self._vote())]
         try:
@@ -141,6 +144,8 @@ class Node:
             self.save()
             if self.voter is not None:
                 await self.voter.worker.call(int)  # after all that was posted
+            if self.outbox:
+                raise LogError(f"{self.learner.name!r} stopped with {len(self.outbox)} events unsent: the log was away")
         finally:
             await end_all([reading, sending, *acting])
             if self.voter is not None:
@@ -163,7 +168,7 @@ class Node:
         self.keeper.save(self.log.identity, self.position, self.faults, self.learner, self.voter, self._now())
 
     def _restore(self) -> None:
-        kept = self.keeper.load(self.log.identity, self._now())
+        kept = self.keeper.load(self.log.identity, self.learner, self._now())
         if kept is None:
             return
         self.learner = Learner.restore(kept.learner, type(self.learner.rule))
@@ -175,19 +180,6 @@ class Node:
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
 
-    async def _patiently(self, ask: Callable[[], Any]) -> Any:
-        """Ask the log until it answers; what it refuses, it refuses for good."""
-        back_off = BACK_OFF_S
-        while True:
-            try:
-                return await ask()
-            except (CredentialsError, RefusedError):
-                raise
-            except LogError as error:
-                _logger.warning("%s: %s", self.learner.name, error)
-                await asyncio.sleep(back_off)
-                back_off = min(2 * back_off, BACK_OFF_MAX_S)
-
     # Reading
 
     async def _read(self) -> None:
@@ -198,7 +190,10 @@ class Node:
                 if entry.position <= self.position:
                     continue  # delivered again
                 self._apply(entry)
-                self._changed.set()
+                event = entry.event
+                others = isinstance(event, Decision | Decisions) and event.learner != self.learner.name
+                if not others or not self.is_live:  # what others decide gives nobody here anything to do
+                    self._changed.set()
                 if self.keeper.is_due(self.learner, self._now()):
                     self.save()
                 done += 1
@@ -207,7 +202,7 @@ class Node:
 
     def _apply(self, entry: Entry) -> None:
         self.position = entry.position
-        frontier = self._closed()
+        frontier, fresh = self._closed(), unlabelled(self.learner, self.voter, entry.event)
         counted, fault = applied(self.learner, entry)
         if fault is not None:
             self.faults += 1
@@ -216,30 +211,25 @@ class Node:
             return
         match event := entry.event:
             case Vote():
-                self._hear(event.learner, event.slot, 1)
+                self._hear(event.learner, event.slot, 1, counted)
             case Votes():
-                self._hear(event.learner, event.first_slot, event.count)
+                self._hear(event.learner, event.first_slot, event.count, counted)
             case Decision() | Decisions() if counted and event.learner == self.learner.name:
                 self._decided = self._frontier()
                 self._deadlines.forget_before(self._decided + 1)
                 if self.voter is not None:
-                    self.voter.forget_before(self._decided + 1)
+                    self.voter.forget()
                 if self.on_decision is not None:
                     for made in decided(self.learner, entry, frontier):
                         self.on_decision(made)
             case Label() | Labels() if self.voter is not None:
-                self._hear_labels(event, counted, self.voter)
+                self.voter.hear(event, fresh)
 
-    def _hear(self, learner: str, first: int, count: int) -> None:
-        self._deadlines.hear(max(first, self._decided + 1), first + min(count, BATCH), self._now())
+    def _hear(self, learner: str, first: int, count: int, counted: bool) -> None:
+        if counted:
+            self._deadlines.hear(max(first, self._decided + 1), first + min(count, BATCH), self._now())
         if self.voter is not None and learner == self.learner.name:
-            self.voter.voted = max(self.voter.voted, first + count - 1)
-
-    def _hear_labels(self, event: Label | Labels, counted: bool, voter: Voter) -> None:
-        for label in [event] if isinstance(event, Label) else event:
-            voter.given(label.slot, label.value)
-            if counted:
-                voter.learn(label.slot, label.value)
+            self.voter.read_back(first, first + count - 1)
 
     def _closed(self) -> int:
         return -1 if self.learner.last_closed is None else self.learner.last_closed
@@ -252,7 +242,7 @@ class Node:
     async def _vote(self) -> None:
         while self.position < self._live_from:
             await self._until_changed()
-        while self.joins and self.learner.name not in self.learner.members:
+        while self.learner.name not in self.learner.members and (self.rejoins or (self.joins and not self._has_left())):
             await self._join()
         if self.voter is not None:
             await self.voter.run(self.put, self._room)
@@ -268,7 +258,7 @@ class Node:
 
     async def _room(self) -> int:
         assert self.voter is not None
-        while (room := self.ahead - self.voter.n_undecided(self._frontier())) <= 0:
+        while (room := self.ahead - self.voter.n_undecided(self._closed())) <= 0 or self._has_left():
             await self._until_changed()
         return room
 
@@ -303,6 +293,8 @@ class Node:
                 due = self._deadlines.of(slot, now)
                 if due - now > TICK_S:
                     return due
+                if not self._is_believed(slot):
+                    return None  # whoever votes on it next lets it be looked at again
                 made = self.learner.decide(slot)
             made = msgspec.structs.replace(made, at=self.position)
             self._decided = made.slot if isinstance(made, Decision) else made.first_slot + made.count - 1
@@ -317,14 +309,21 @@ class Node:
                 await self._until_changed()
             some = [self.outbox[place] for place in range(min(len(self.outbox), BATCH))]
             messages = batched(some, self.batch)
-            self._sent_to = await self._patiently(lambda messages=messages: self.log.append(messages))  # type: ignore[misc]
+            self._sent_to = await patiently(partial(self.log.append, messages), self.learner.name)
             for _ in some:
                 self.outbox.popleft()
             self._changed.set()
+
+    def _is_believed(self, slot: int) -> bool:
+        return is_believed(self.learner, slot, self._frontier(), -1 if self.voter is None else self.voter.seen)
+
+    def _has_left(self) -> bool:  # then it looks on, until it is told to join again
+        return self.learner.name not in self.learner.members and self.learner.was_member(self.learner.name)
 
     @property
     def is_idle(self) -> bool:
         """Whether it has nothing to do: the source is at its end, all is sent, no slot is open, no label owed."""
         voter, frontier = self.voter, self._closed()
         done = self.is_live and (voter is None or (voter.done and not voter.is_waiting(frontier)))
-        return done and not self.outbox and self.learner.next_open(frontier) is None
+        waiting = self.learner.next_open(frontier)
+        return done and not self.outbox and (waiting is None or not self._is_believed(waiting))

@@ -67,26 +67,32 @@ async def gathered(source: AsyncIterator[Instance], most: int) -> AsyncGenerator
     >>> asyncio.run(example())
     [3, 2]
     """
-    queue: asyncio.Queue[Instance | None] = asyncio.Queue(most)
+    there: list[Instance] = []  # a queue would wake somebody up for each
+    came, taken = asyncio.Event(), asyncio.Event()
 
     async def fill() -> None:
         try:
             async for instance in source:
-                await queue.put(instance)
+                there.append(instance)
+                size = len(there)
+                if size == 1:
+                    came.set()
+                if size >= most:
+                    taken.clear()
+                    await taken.wait()
         finally:
-            await queue.put(None)
+            came.set()
 
     filling = asyncio.ensure_future(fill())
     try:
-        ended = False
-        while not ended:
-            some = [await queue.get()]
-            while some[-1] is not None and len(some) < most and not queue.empty():
-                some.append(queue.get_nowait())
-            ended = some[-1] is None
-            there = [instance for instance in some if instance is not None]
-            if there:
-                yield there
+        while there or not filling.done():
+            came.clear()
+            if not there:
+                await came.wait()
+            some, there[:] = list(there), []
+            taken.set()
+            if some:
+                yield some
         await filling  # raises what the source raised
     finally:
         await end_all([filling])

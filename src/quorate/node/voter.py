@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import pickle
+import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container
 from contextlib import aclosing
 from heapq import heappop, heappush
 from typing import Any
 
 from quorate.ensemble.models import Model
-from quorate.events import Event, Label, Vote
+from quorate.errors import ModelError, QuorateError
+from quorate.events import Event, Label, Labels, Votes
 from quorate.node.batching import BATCH
 from quorate.node.site import Instance, Source, gathered
 from quorate.node.worker import Worker
+from quorate.packing import unpack
 
 __all__ = ["Voter"]
 
-#: Where fewer are kept, nothing is thrown away.
-KEPT_MIN = 1024
+#: How many more than needed may be kept before the oldest are thrown away.
+KEPT_MORE = 1024
+#: For how long a model is asked before what it has voted is sent.
+AT_ONCE_S = 0.01
 
 
 class Voter:
@@ -39,8 +44,8 @@ class Voter:
 
     Attributes
     ----------
-    voted
-        The last slot whose vote was read back.
+    seen, voted
+        The last slot whose instance was read, and the last whose vote was read back.
     done
         Whether the source is at its end.
     """
@@ -50,17 +55,17 @@ class Voter:
     ) -> None:
         self.name, self.source, self.model = name, source, model
         self.ahead, self.keep_slots = ahead, keep_slots
-        self.worker = Worker(in_threads)
+        self.worker, self._in_threads = Worker(in_threads), in_threads
         self.voted = -1
         self.done = getattr(source, "endless", False)  # one that has no end is never waited for
-        self._seen = -1  # the last slot whose instance was read
+        self.seen = -1
         self._kept: dict[int, Any] = {}  # instances that wait for their labels
         self._early: dict[int, int] = {}  # labels that wait for their instances
         self._owed: dict[int, tuple[int, int]] = {}  # labels to give to all: value, and the slot they wait for
         self._due: list[tuple[int, int]] = []  # a heap of what these wait for, and their slots
         self._sent: set[int] = set()  # labels that were given and not read back
-        self._undecided: deque[int] = deque()  # slots of its own votes without a decision
-        self._kept_max = KEPT_MIN
+        self._undecided: deque[int] = deque()  # slots that it has voted or abstained on, without a decision
+        self._unread: deque[int] = deque()  # the first slots of what it has cast and not read back
 
     async def run(self, cast: Callable[[list[Event]], None], room: Callable[[], Awaitable[int]]) -> None:
         """Vote on all instances after `resume`.
@@ -78,29 +83,61 @@ class Voter:
                 done = 0
                 while done < len(group):
                     some = group[done : done + await room()]
-                    done += len(some)
-                    answers = await self.worker.call(self._decide, some)
-                    cast(self._taken(some, answers))
+                    answers = await self.worker.call(self._decide, some, size=len(some))
+                    done += len(answers)
+                    cast(self._taken(some[: len(answers)], answers))
         self.done = True
 
     def _decide(self, instances: list[Instance]) -> list[tuple[int, Any]]:
-        return [(0, None) if x is None else self.model.decide(x) for _, x, _, _ in instances]
+        """Vote on instances, and on no more of them than take a moment: what a slow model has voted goes out first."""
+        until, answers = time.monotonic() + AT_ONCE_S, list[tuple[int, Any]]()
+        for _, x, _, _ in instances:
+            answers.append((0, None) if x is None else self._asked(self.model.decide, x))
+            if self._in_threads and time.monotonic() > until:  # without threads, a trial must repeat itself
+                break
+        return answers
+
+    def _asked(self, ask: Callable[..., Any], *arguments: Any) -> Any:
+        """Ask the model; whatever it raises is its own."""
+        try:
+            return ask(*arguments)
+        except QuorateError:
+            raise
+        except Exception as error:
+            raise ModelError(f"the model of {self.name!r} raised {type(error).__name__}: {error}") from error
+
+    def _learn(self, kept: Any, label: int) -> None:
+        self.worker.post(self._asked, self.model.learn, kept, self.model.classes[label > 0])
 
     def _taken(self, instances: list[Instance], answers: list[tuple[int, Any]]) -> list[Event]:
-        votes: list[Event] = []
+        runs: list[tuple[int, list[int]]] = []
+        after, learns = -1, self.model.learns
         for (slot, x, label, due), (vote, kept) in zip(instances, answers, strict=True):
-            self._seen = slot
+            self.seen = slot
             if label:
                 self._owe(slot, label, max(due, slot))
-            if x is not None and self.model.learns:
+            if x is None:
+                continue
+            if learns:
                 if slot in self._early:
-                    self.worker.post(self.model.learn, kept, self.model.classes[self._early.pop(slot) > 0])
+                    self._learn(kept, self._early.pop(slot))
                 else:
                     self._kept[slot] = kept
-            if vote and slot > self.voted:
+            if slot > self.voted:  # an abstention, too: all are to know that there is something to vote on
+                if slot != after:
+                    runs.append((slot, []))
+                runs[-1][1].append(vote)
+                after = slot + 1
                 self._undecided.append(slot)
-                votes.append(Vote(slot, self.name, vote))
-        return votes
+        if runs:
+            self._unread.append(runs[0][0])
+        return [Votes.pack(self.name, first, run) for first, run in runs]
+
+    def read_back(self, first: int, last: int) -> None:
+        """Votes of its own were read, of this life or of a former one."""
+        self.voted = max(self.voted, last)
+        while self._unread and self._unread[0] <= last:
+            self._unread.popleft()
 
     @property
     def resume(self) -> int:
@@ -108,11 +145,11 @@ class Voter:
 
         A vote of a former life may be read back before this one has seen its instance.
         """
-        return min(self.voted, self._seen)
+        return min(self.seen, self._unread[0] - 1) if self._unread else self.seen
 
     def skip_to(self, slot: int) -> None:
         """Leave out all instances up to a slot."""
-        self.voted, self._seen = max(self.voted, slot), max(self._seen, slot)
+        self.voted, self.seen = max(self.voted, slot), max(self.seen, slot)
 
     def n_undecided(self, frontier: int) -> int:
         """How many votes wait for a decision, where all up to a slot are decided."""
@@ -125,41 +162,58 @@ class Voter:
         if not self.model.learns:
             return
         if slot in self._kept:
-            self.worker.post(self.model.learn, self._kept.pop(slot), self.model.classes[label > 0])
-        elif slot > self._seen:
+            self._learn(self._kept.pop(slot), label)
+        elif slot > self.seen:
             self._early[slot] = label
 
     def due_labels(self, frontier: int) -> list[Event]:
         """The labels to give, now that all up to a slot are decided; they are owed until they are read back."""
-        labels: list[Event] = []
+        runs: list[tuple[int, list[int]]] = []
+        after = -1
         while self._due and self._due[0][0] <= frontier:
             _, slot = heappop(self._due)
+            if slot not in self._owed:
+                continue  # a former life has given it
             self._sent.add(slot)
-            labels.append(Label(slot, self._owed[slot][0]))
-        return labels
+            if slot != after:
+                runs.append((slot, []))
+            runs[-1][1].append(self._owed[slot][0])
+            after = slot + 1
+        return [Labels.pack(first, run) for first, run in runs]
 
     def _owe(self, slot: int, label: int, until: int) -> None:
         self._owed[slot] = label, until
         heappush(self._due, (until, slot))
 
-    def given(self, slot: int, label: int) -> None:
-        """A label was read back."""
-        if slot in self._sent and self._owed[slot][0] == label:
-            self._sent.remove(slot)
-            del self._owed[slot]
+    def hear(self, event: Label | Labels, fresh: Container[int]) -> None:
+        """Labels were read: those that were owed are given, and those that were fresh are learned."""
+        learns = self.model.learns
+        if not learns and not self._owed:
+            return
+        first, values = (
+            (event.slot, (event.value,))
+            if isinstance(event, Label)
+            else (event.first_slot, unpack(event.packed, event.count))
+        )
+        for slot, value in enumerate(values, first):
+            if slot in self._owed and self._owed[slot][0] == value:
+                self._sent.discard(slot)
+                del self._owed[slot]
+            if learns and value and slot in fresh:
+                self.learn(slot, value)
 
     def is_waiting(self, frontier: int) -> bool:
         """Whether labels are yet to be given, or to be read back, of what is due by a slot."""
+        while self._due and self._due[0][1] not in self._owed:
+            heappop(self._due)
         return bool(self._sent) or bool(self._due and self._due[0][0] <= frontier)
 
-    def forget_before(self, slot: int) -> None:
-        """Throw away what has waited too long, now and then."""
-        if len(self._kept) + len(self._early) <= self._kept_max:
-            return
+    def forget(self) -> None:
+        """Throw away what has waited longest, where more waits than can still be learned."""
         for known in (self._kept, self._early):
-            for old in [each for each in known if each < slot - self.keep_slots]:
-                del known[old]
-        self._kept_max = max(KEPT_MIN, 2 * (len(self._kept) + len(self._early)))
+            if len(known) > self.keep_slots + KEPT_MORE:  # now and then, not for every one
+                for old in sorted(known)[: len(known) - self.keep_slots]:
+                    del known[old]
 
     # Checkpoints
 
@@ -174,7 +228,7 @@ class Voter:
 
     def pickled(self, state: tuple[Any, ...]) -> bytes:
         """The model and what waits, as the user's own library keeps it."""
-        return pickle.dumps((self.model, *state))
+        return bytes(self._asked(pickle.dumps, (self.model, *state)))
 
     def restore(self, content: bytes, resume: int) -> None:
         """Go on from a checkpoint, which is this node's own, from its own disk."""

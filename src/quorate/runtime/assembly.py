@@ -41,6 +41,8 @@ class Site:
     """Nodes in the ensembles that are its model."""
     begin: asyncio.Event = field(default_factory=asyncio.Event)
     """The sign that a learner that is held waits for."""
+    labels_done: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when no more labels come from a file or function of their own."""
 
     def all(self) -> list[Site]:
         """The site and its onlookers, the deepest first."""
@@ -80,7 +82,15 @@ def model_of(config: Config, learner: LearnerTable) -> Model:
     if config.child_of(learner) is not None:
         return Decided(learner.name, None, (False, True))
     if not text.startswith("file:"):
-        return wrap(learner.name, model_from_text(text), (negative, positive))
+        try:
+            found = model_from_text(text)
+        except ModelError:
+            raise
+        except Exception as error:  # a user's own module may raise anything
+            raise ModelError(
+                f"the model of {learner.name!r}, {text}, raised {type(error).__name__}: {error}"
+            ) from error
+        return wrap(learner.name, found, (negative, positive))
     path = config.beside(text.removeprefix("file:"))
     try:
         found = pickle.loads(path.read_bytes())  # the user's own, from the user's own disk
@@ -89,6 +99,17 @@ def model_of(config: Config, learner: LearnerTable) -> Model:
     except Exception as error:
         raise ModelError(f"the model of {learner.name!r} in {path} cannot be unpickled: {error}") from None
     return wrap(learner.name, found, (negative, positive))
+
+
+def check_picklable(model: Model) -> None:
+    """Refuse a model that could not be written into a checkpoint."""
+    try:
+        pickle.dumps(model)
+    except Exception as error:
+        raise ModelError(
+            f"the model of {model.name!r} cannot be pickled, and so not be kept in a checkpoint: {error}; make it of a "
+            "class or function that stands in a module"
+        ) from None
 
 
 def source_of(config: Config, learner: LearnerTable, connection: Any) -> Source:
@@ -111,9 +132,12 @@ def _source(config: Config, shape: Shape, connection: Any) -> Source:
         return SubjectSource(shape, connection)
     module, _, function = (table.python or "").partition(":")
     try:
-        return PythonSource(shape, getattr(importlib.import_module(module), function))
-    except (ImportError, AttributeError, ValueError) as error:
-        raise LocalError(f"the source of {shape.name!r} is not at {table.python!r}: {error}") from None
+        found = getattr(importlib.import_module(module), function)
+    except Exception as error:  # a user's own module may raise anything
+        raise LocalError(
+            f"the source of {shape.name!r} is not at {table.python!r}: {type(error).__name__}: {error}"
+        ) from None
+    return PythonSource(shape, found)
 
 
 async def assemble(
@@ -124,6 +148,7 @@ async def assemble(
     folder: Path | None = None,
     on_decision: Callable[[Decision], None] | None = None,
     held: bool = False,
+    rejoins: bool = False,
 ) -> Site:
     """Put a learner's node together.
 
@@ -139,6 +164,8 @@ async def assemble(
         Called with each decision, besides the sinks of the file.
     held
         Whether it votes only once `Site.begin` is set.
+    rejoins
+        Whether it joins again, if it has left.
     """
     learner = config.learner(name)
     log = await links.log_of(config)
@@ -153,27 +180,34 @@ async def assemble(
     begin = asyncio.Event()
     if held and brings:
         brings["source"] = HeldSource(brings["source"], begin)
-    sinks = sinks_of(config.file.decisions, name, config.path.parent, links.connection)
+    anew = folder is None or not FileStore(folder / f"{config.name}.{name}.checkpoint").is_there
+    sinks = sinks_of(config.file.decisions, name, config.path.parent, links.connection, anew)
+    if folder is not None and brings:
+        check_picklable(brings["model"])
     if on_decision is not None:
         sinks.append(on_decision)
-    node = _node(config, name, log, folder, joins=learner.joins, on_decision=_each_of(sinks), **brings)
+    node = _node(config, name, log, folder, joins=learner.joins, rejoins=rejoins, on_decision=_each_of(sinks), **brings)
     helpers: list[Callable[[], Any]] = []
-    labels = config.file.labels
+    labels, labels_done = config.file.labels, asyncio.Event()
     if config.label_giver == name and (labels.file is not None or labels.python is not None):
         table = SourceTable(file=labels.file, python=labels.python, slot=labels.slot)
         truth = _source(config, Shape(name, table, labels), None)
-        helpers.append(lambda: labels_from_source(node, truth))
+        helpers.append(lambda: labels_from_source(node, truth, labels_done))
     elif config.label_giver == name and labels.subject is not None:
         if links.connection is None:
             raise LocalError("`labels.subject` needs a broker: quorate node")
         helpers.append(lambda: labels_from_subject(node, links.connection, labels.subject or ""))
-    return Site(config, node, helpers, onlookers, begin)
+    if (labels.file is None and labels.python is None) or config.label_giver != name:
+        labels_done.set()
+    return Site(config, node, helpers, onlookers, begin, labels_done)
 
 
 async def _onlooker(config: Config, name: str, links: Links, folder: Path | None) -> Site:
     if name in [learner.name for learner in config.learners]:
         raise LocalError(f"{config.path} has a learner {name!r}, as the ensemble above it has; give one another name")
-    return Site(config, _node(config, name, await links.log_of(config), folder), [], [])
+    site = Site(config, _node(config, name, await links.log_of(config), folder), [], [])
+    site.labels_done.set()
+    return site
 
 
 def _node(config: Config, name: str, log: Log, folder: Path | None, **options: Any) -> Node:

@@ -70,13 +70,16 @@ class Audit:
         self._ahead: deque[Entry] = deque()
         self._made_at: dict[int, list[Decision | Decisions]] = {}
         self._at = 0
+        self._unplaced: set[int] = set()  # decisions that say no place they can have been made at
 
     def take(self, entry: Entry) -> None:
         """Read one more entry."""
         event = entry.event
-        mine = isinstance(event, Decision | Decisions) and event.learner == self.learner.name
-        if mine and self._at < event.at < entry.position:  # type: ignore[union-attr]
-            self._made_at.setdefault(event.at, []).append(event)  # type: ignore[union-attr, arg-type]
+        if isinstance(event, Decision | Decisions) and event.learner == self.learner.name:
+            if self._at < event.at < entry.position:
+                self._made_at.setdefault(event.at, []).append(event)
+            else:
+                self._unplaced.add(entry.position)
         self._ahead.append(entry)
         while len(self._ahead) > BEHIND_MAX:
             self._fold(self._ahead.popleft())
@@ -86,14 +89,24 @@ class Audit:
         while self._ahead:
             self._fold(self._ahead.popleft())
         if self.checkpoint is not None and self.compared is None:
-            self._differ(f"the checkpoint is at entry {self.checkpoint.position}, where the log ends at {self._at}")
+            self._differ(
+                f"the checkpoint is at entry {self.checkpoint.position}, but the log ends at {self._at}: the broker "
+                "has lost what came after"
+            )
         counters = self.learner.counters
         return Finding(self.learner.name, self._at, counters.decisions, self.checked, self.compared, self.difference)
 
     def _fold(self, entry: Entry) -> None:
         self._at = entry.position
-        _, fault = applied(self.learner, entry)
+        counted, fault = applied(self.learner, entry)
         self.faults += fault is not None
+        if entry.position in self._unplaced:
+            self._unplaced.remove(entry.position)
+            if counted:
+                self._differ(
+                    f"the decision at entry {entry.position} counts, but says no place before it that it was made at: "
+                    "it cannot be made again"
+                )
         for made in self._made_at.pop(entry.position, []):
             for decision in [made] if isinstance(made, Decision) else made:
                 self._decide_again(decision)
@@ -152,13 +165,14 @@ async def audit(
     progress
         Called with the place reached and the last.
     """
-    last = await log.last()
+    kept = {learner.name: _checkpoint(log, store_of(learner.name)) for learner in learners}
+    last = await log.last()  # after the checkpoints were read: a node that runs writes on
     if await log.first() > 1:
         raise LogError(
             f"the log begins at entry {await log.first()}: what came before is gone, and nobody can audit the rest; "
             "keep the whole log (`broker.max_age_s`, `broker.max_bytes`)"
         )
-    audits = [Audit(learner, _checkpoint(log, store_of(learner.name), last)) for learner in learners]
+    audits = [Audit(learner, kept[learner.name]) for learner in learners]
     if last:
         async for entry in log.read():
             if entry.position <= last:
@@ -170,10 +184,10 @@ async def audit(
     return [each.finish() for each in audits]
 
 
-def _checkpoint(log: Log, path: Path | None, last: int) -> Checkpoint | None:
+def _checkpoint(log: Log, path: Path | None) -> Checkpoint | None:
     if path is None or not path.exists():
         return None
     kept = FileStore(path).load()
     if kept is not None and kept.log != log.identity:
         raise SnapshotError(f"the checkpoint {path} is of another log, {kept.log!r}; this one is {log.identity!r}")
-    return kept if kept is None or kept.position <= last else None
+    return kept

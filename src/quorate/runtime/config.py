@@ -176,6 +176,8 @@ def _override(document: dict[str, Any], override: str, path: Path) -> None:
             table = found[0]
         else:
             table = table.setdefault(part, {})
+        if not isinstance(table, dict | list):
+            break
     if not isinstance(table, dict):
         raise LocalError(f"--set {override!r}: {'.'.join(above)} is no table; a learner is learner.NAME.key")
     table[last] = value
@@ -212,7 +214,8 @@ def _in_words(error: str, document: Any) -> str:
     if missing := re.match(r"Object missing required field `(.*)`", what):
         return f"`{f'{where}.' if where else ''}{missing[1]}` is missing"
     value = _at(document, where)
-    name = re.sub(r"\[(\d+)\]", r".\1", where)
+    name = re.sub(r"^learner\[(\d+)\]", lambda found: f"learner.{_named(document, int(found[1]))}", where)
+    name = re.sub(r"\[(\d+)\]", r".\1", name)
     for form, words in (
         (r"Expected `\w+` >= (.*)", "at least {}"),
         (r"Expected `\w+` > (.*)", "above {}"),
@@ -227,6 +230,10 @@ def _in_words(error: str, document: Any) -> str:
         kinds = [_KINDS[kind] for kind in match[1].split(" | ") if kind in _KINDS and kind != "null"]
         return f"`{name}` must be {' or '.join(kinds)}, got {value!r}"
     return f"`{name}`: {what[:1].lower()}{what[1:]}, got {value!r}"
+
+
+def _named(document: Any, place: int) -> Any:
+    return document["learner"][place].get("name", place) if isinstance(document["learner"][place], dict) else place
 
 
 def _at(document: Any, where: str) -> Any:
@@ -249,6 +256,16 @@ def _check(config: Config) -> None:
         kinds = [kind for kind in ("file", "stdin", "subject", "python") if getattr(source, kind)]
         if len(kinds) > 1:
             raise LocalError(f"{path}: the source of {learner.name!r} is {' and '.join(kinds)}; take one")
+        if (source.stdin or source.subject) and source.slot is None:
+            raise LocalError(
+                f"{path}: the source of {learner.name!r} is {kinds[0]}: say which key numbers the slots "
+                "(`source.slot`), as instances may be missed, or sent again"
+            )
+        if source.file and source.on_bad_row == "skip" and source.slot is None:
+            raise LocalError(
+                f"{path}: rows of {source.file} may be skipped: say which column numbers the slots (`source.slot`), as "
+                "the order of the others would not be that of other learners"
+            )
         if learner.model is not None and not kinds and config.child_of(learner) is None:
             raise LocalError(
                 f"{path}: learner {learner.name!r} has a model and no source; give [source] or [learner.source]"
@@ -270,6 +287,8 @@ def _check(config: Config) -> None:
         raise LocalError(f"{path}: `ensemble.ahead` must be at most {most}, the open slots, got {file.ensemble.ahead}")
     if file.labels.given_by is not None:
         config.learner(file.labels.given_by)
+    if file.decisions.file is not None and "{name}" not in file.decisions.file and len(config.learners) > 1:
+        raise LocalError(f"{path}: `decisions.file` must have {{name}} in it, for each learner a file of its own")
     labels = file.labels
     if (labels.subject is not None and (labels.column or labels.python)) or (labels.file and labels.python):
         raise LocalError(f"{path}: labels come from a column, from a function or from a subject; take one")

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from quorate.events import Label
+from quorate.events import Label, fault_of
 from quorate.learner import State
 from quorate.node import Node, Source
 
@@ -26,7 +26,7 @@ class _Given(msgspec.Struct):
     value: int
 
 
-async def labels_from_source(node: Node, source: Source) -> None:
+async def labels_from_source(node: Node, source: Source, done: asyncio.Event) -> None:
     """Give all labels of a source, each when what it waits for is decided, none that stands in the log already."""
     waiting: list[tuple[int, int, int]] = []
     async for instance in source.instances(-1):
@@ -34,6 +34,7 @@ async def labels_from_source(node: Node, source: Source) -> None:
             heappush(waiting, (instance.due, instance.slot, instance.label))
         while waiting and (len(waiting) > WAITING_MAX or waiting[0][0] <= instance.slot):
             await _give(node, *heappop(waiting))
+    done.set()  # what is left is given as soon as it is due; nobody has to wait for what never will be
     while waiting:
         await _give(node, *heappop(waiting))
 
@@ -54,9 +55,9 @@ async def labels_from_subject(node: Node, connection: Any, subject: str) -> None
         async for message in subscription.messages:
             try:
                 given = decode(message.data)
-                if given.value not in (-1, 1) or given.slot < 0:
-                    raise msgspec.ValidationError(f"slot {given.slot}, value {given.value}")
-            except msgspec.MsgspecError as error:
+                if reason := fault_of(Label(given.slot, given.value)):
+                    raise ValueError(reason)
+            except (msgspec.MsgspecError, ValueError, RecursionError) as error:
                 bad += 1
                 if bad % 1000 == 1:
                     _logger.warning("a message on %s is no label (slot, value -1 or 1): %s", subject, error)

@@ -20,6 +20,8 @@ _COUNTERS = {
     "decisions": "Slots decided.",
     "labels": "Labels learned.",
     "mistakes": "Decisions that a label showed to be wrong.",
+    "late_votes": "Votes that came after their slot was decided.",
+    "skipped": "Slots that were passed over: a later one was decided first.",
     "faults": "Entries of the log that could not be used.",
 }
 _GAUGES = {
@@ -97,10 +99,14 @@ class MetricsServer:
         metrics = prometheus.make_wsgi_app(registry)
 
         def answer(environ: dict[str, Any], start: Any) -> Any:
-            if environ["PATH_INFO"] == "/metrics":
-                return metrics(environ, start)
             known = environ["PATH_INFO"] == "/health"
-            found = ask() if known else []
+            try:
+                if environ["PATH_INFO"] == "/metrics":
+                    return metrics(environ, start)
+                found = ask() if known else []
+            except TimeoutError:
+                start("503 Service Unavailable", [_JSON])
+                return [b'{"error": "the node does not answer"}\n']
             good = known and all(report.state == "live" for report in found)
             start("200 OK" if good else "503 Service Unavailable" if known else "404 Not Found", [_JSON])
             return [json.dumps([report.document() for report in found] if known else _PATHS).encode() + b"\n"]

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from quorate.errors import CredentialsError, LogError, QuorateError, RefusedError
-from quorate.runtime.assembly import model_of, source_of
+from quorate.runtime.assembly import check_picklable, model_of, source_of
 from quorate.runtime.config import Config
 from quorate.runtime.links import BrokerLinks, credentials_of
 from quorate.runtime.schema import LearnerTable
@@ -61,10 +61,13 @@ def _tried(what: str, look: Callable[..., str], *arguments: Any) -> Finding:
         return Finding(what, "ok", look(*arguments))
     except (QuorateError, OSError) as error:
         return Finding(what, "bad", str(error))
+    except Exception as error:  # a user's own module may raise anything
+        return Finding(what, "bad", f"{type(error).__name__}: {error}")
 
 
 def _model(config: Config, learner: LearnerTable) -> str:
     model = model_of(config, learner)
+    check_picklable(model)
     return f"{learner.model}, {'learns' if model.learns else 'does not learn'}"
 
 
@@ -80,8 +83,10 @@ async def _source(config: Config, learner: LearnerTable) -> Finding:
                 seen = "nothing" if instance.x is None else f"{instance.x!r:.60}"
                 return Finding(what, "ok", f"{table.file or table.python}: slot {instance.slot}, {seen}")
         return Finding(what, "bad", f"{table.file or table.python} is empty")
-    except (QuorateError, OSError) as error:
-        return Finding(what, "bad", str(error))
+    except Exception as error:  # a user's own module may raise anything
+        return Finding(
+            what, "bad", str(error) if isinstance(error, QuorateError) else f"{type(error).__name__}: {error}"
+        )
 
 
 async def _first(instances: AsyncIterator[Any]) -> Any:

@@ -36,20 +36,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from quorate._extras import load
 from quorate.errors import LocalError
 from quorate.events import is_name
 from quorate.log.subjects import stream_of
 from quorate.log.watch import inbox_of
+from quorate.runtime.broker_options import (
+    MARK,
+    OPTIONS,
+    OWNER,
+    USERS,
+    Options,
+    Tls,
+    config_text,
+    read_options,
+    users_text,
+)
 
 __all__ = ["OWNER", "Provisioned", "Role", "Tls", "permissions_of", "provision", "status_subject"]
-
-#: The user who may do everything.
-OWNER = "owner"
-#: The first line of a configuration that is ours to write anew.
-MARK = "# Written by quorate provision, which writes it anew: put what is yours into local.conf beside it."
-#: The part of the configuration that says who may do what, and what is the owner's own, included where it is there.
-USERS, LOCAL = "users.conf", "local.conf"
 
 _SUBJECT = re.compile(r"[^\s.*>\x00-\x1f]+(\.([^\s.*>\x00-\x1f]+|\*))*(\.>)?")
 _KEY = re.compile(r"U[A-Z2-7]{55}")
@@ -77,22 +83,6 @@ class Role(NamedTuple):
     subscribes: tuple[str, ...] = ()
 
 
-class Tls(NamedTuple):
-    """The broker's certificate.
-
-    Parameters
-    ----------
-    certificate, key
-        Files of the certificate chain and its key.
-    ca
-        The authority whose certificates users must show; None where they need not.
-    """
-
-    certificate: Path
-    key: Path
-    ca: Path | None = None
-
-
 class Provisioned(NamedTuple):
     """What was written.
 
@@ -106,6 +96,10 @@ class Provisioned(NamedTuple):
         The credentials file of each user, the owner included; it may have been moved to the user's site since.
     added, dropped
         Users that are new, and those that were known before and are so no longer.
+    kept
+        Users that were not named again, and are known as before.
+    barred
+        Users that are named, and were dropped now or before.
     """
 
     config: Path
@@ -113,6 +107,8 @@ class Provisioned(NamedTuple):
     credentials: dict[str, Path]
     added: tuple[str, ...]
     dropped: tuple[str, ...]
+    kept: tuple[str, ...]
+    barred: tuple[str, ...]
 
 
 def status_subject(ensemble: str, learner: str | None = None) -> str:
@@ -151,17 +147,22 @@ def provision(
     out: Path,
     users: Mapping[str, Sequence[Role]],
     *,
-    host: str = "127.0.0.1",
-    port: int = 4222,
+    host: str | None = None,
+    port: int | None = None,
     store: str | None = None,
     tls: Tls | None = None,
+    labellers: Sequence[str] | None = None,
+    onlookers: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
 ) -> Provisioned:
     """Write a broker's configuration and the credentials of its users; of those who have some, touch nothing.
 
-    In `out` are then ``broker.conf``; ``users.conf``, which it includes; ``keys.json``, the public keys; and
-    ``credentials/NAME.nk``, for each user and the owner. A user who is no longer named is dropped from the
-    configuration: once the broker has reloaded that, it does not know him any more. A user whose seed is lost is given
-    another when his line is taken out of ``keys.json``.
+    In `out` are then ``broker.conf``; ``users.conf``, which it includes; ``keys.json``, the public keys;
+    ``options.json``, what was said here; and ``credentials/NAME.nk``, for each user and the owner. What is not said
+    when it is written anew holds as before; what is to hold no longer, as TLS, is taken out of ``options.json``. A user
+    who is not named again stays known; one that is dropped is not, once the broker has reloaded its configuration, and
+    not as long as he is among ``dropped`` there. A user whose seed is lost is given another when his line is taken out
+    of ``keys.json``.
 
     Parameters
     ----------
@@ -170,42 +171,83 @@ def provision(
     users
         What each user is, by name. A learner's user is mostly called as the learner.
     host, port
-        Where the broker listens.
+        Where the broker listens. Default: as before; at first 127.0.0.1:4222.
     store
-        Where it stores streams, seen from the folder it is started in. Default: ``jetstream`` there.
+        Where it stores streams, seen from the folder. Default: as before; at first ``jetstream``.
     tls
-        The broker's certificate; None for a broker without TLS.
+        The broker's certificate. Default: as before; at first none.
+    labellers, onlookers
+        Who of the users is no learner, to be found again in ``options.json``. Default: as before.
+    drop
+        Users that the broker is to know no longer.
 
     Raises
     ------
     LocalError
         A name or subject is not allowed, a file is missing or damaged, or ``broker.conf`` is not ours.
     """
-    _check(users, tls)
-    config, allowed, known_file = out / "broker.conf", out / USERS, out / "keys.json"
-    for file in (config, allowed):
+    config, allowed_file, known_file = out / "broker.conf", out / USERS, out / "keys.json"
+    for file in (config, allowed_file):
         if file.exists() and not file.read_text(errors="replace").startswith(MARK):
             raise LocalError(f"{file} was not written by quorate provision; move it away, or choose another folder")
-    known = _known(known_file)
-    named = [OWNER, *users]
+    known, before = _known(known_file), read_options(out)
+    for name in drop:
+        if name == OWNER or name not in known:
+            there = ", ".join(each for each in known if each != OWNER)
+            raise LocalError(f"{name!r} cannot be dropped; the users that can are {there or 'none'}")
+    if known and before is None and (host is None or port is None):
+        raise LocalError(
+            f"{out} has no {OPTIONS}, which says where the broker listens and with which certificate; get it back from "
+            "a copy, or say all of it again: --host and --port, and what there was of --tls-..., --labeller, --onlooker"
+        )
+    options = (before or Options()).with_tls(out, tls)
+    barred = tuple(name for name in users if name in (*drop, *options.dropped))
+    users = {name: roles for name, roles in users.items() if name not in barred}
+    kept = _kept(users, known, (*drop, *barred), options)
+    _check([*users, *kept], users, options.tls(out))
+    named = [OWNER, *users, *kept]
     files = {name: out / "credentials" / f"{name}.nk" for name in named}
     new = {name: _new_seed() for name in named if name not in known}
     keys = {name: known[name] if name in known else _key_of(new[name]) for name in named}
-    texts = {allowed: _users(keys, users), config: _config(out, f"{host}:{port}", store or "jetstream", tls)}
+    given = {"host": host, "port": port, "store": store, "labellers": labellers, "onlookers": onlookers}
+    options = replace(options, **{key: value for key, value in given.items() if value is not None})
+    options = replace(
+        options,
+        labellers=[name for name in options.labellers if name not in drop],
+        onlookers=[name for name in options.onlookers if name not in drop],
+        dropped=list(barred),
+        allowed={name: permissions_of(name, roles) for name, roles in users.items()}
+        | {name: options.allowed[name] for name in kept},
+    )
+    texts = {allowed_file: users_text(keys, options), config: config_text(out, options)}
     _write_seeds({files[name]: seed for name, seed in new.items()})
+    _write(out / OPTIONS, options.text())
     _write(known_file, json.dumps(keys, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
     for file, text in texts.items():
         _write(file, text)
-    return Provisioned(config, allowed, files, tuple(new), tuple(name for name in known if name not in keys))
+    dropped = tuple(name for name in known if name not in keys)
+    return Provisioned(config, allowed_file, files, tuple(new), dropped, kept, barred)
 
 
-def _check(users: Mapping[str, Sequence[Role]], tls: Tls | None) -> None:
+def _kept(
+    users: Mapping[str, Sequence[Role]], known: Mapping[str, str], drop: Sequence[str], options: Options
+) -> tuple[str, ...]:
+    """Who is known, not named again and not dropped either."""
+    kept = tuple(name for name in known if name not in (OWNER, *users, *drop))
+    for name in kept:
+        if name not in options.allowed:
+            raise LocalError(f"{OPTIONS} does not say what {name!r} may do; name it again, or drop it (--drop {name})")
+    return kept
+
+
+def _check(names: Sequence[str], users: Mapping[str, Sequence[Role]], tls: Tls | None) -> None:
     folded: dict[str, str] = {}
-    for user, roles in users.items():
+    for user in names:
         if not is_name(user) or user == OWNER:
             raise LocalError(f"a user is called {user!r}; a name is 1 to 64 letters, digits, '_' or '-', not {OWNER!r}")
         if (other := folded.setdefault(user.casefold(), user)) != user:
             raise LocalError(f"users are called {other!r} and {user!r}; some disks cannot tell their files apart")
+    for user, roles in users.items():
         for role in roles:
             for name in (role.ensemble, role.learner):
                 if name is not None and not is_name(name):
@@ -217,7 +259,7 @@ def _check(users: Mapping[str, Sequence[Role]], tls: Tls | None) -> None:
                         _check_subject(user, subject)
     for file in tls or ():
         if file is not None and not file.is_file():
-            raise LocalError(f"the certificate file {file} is not there")
+            raise LocalError(f"the certificate file {file} is not there; put it there, or name another")
 
 
 def _check_subject(user: str, subject: str) -> None:
@@ -277,46 +319,3 @@ def _write(file: Path, text: str) -> None:
     new = file.with_name(f".{file.name}.new")
     new.write_text(text)
     new.replace(file)
-
-
-def _config(out: Path, listen: str, store: str, tls: Tls | None) -> str:
-    lines = [
-        MARK,
-        "# Start the broker in this folder: nats-server -c broker.conf; after a change: nats-server --signal reload",
-        f"listen: {_quoted(listen)}",
-        f"jetstream {{ store_dir: {_quoted(store)} }}",
-        f"include {_quoted(USERS)}",
-    ]
-    if tls is not None:
-        parts = [f"cert_file: {_seen_from(out, tls.certificate)}", f"key_file: {_seen_from(out, tls.key)}"]
-        if tls.ca is not None:
-            parts += [f"ca_file: {_seen_from(out, tls.ca)}", "verify: true"]
-        lines.append(f"tls {{ {', '.join(parts)} }}")
-    if (out / LOCAL).exists():
-        lines.append(f"include {_quoted(LOCAL)}")
-    return "\n".join(lines) + "\n"
-
-
-def _users(keys: Mapping[str, str], users: Mapping[str, Sequence[Role]]) -> str:
-    lines = [MARK, "authorization {", "  users: ["]
-    for name, key in keys.items():
-        everything = {"publish": [">"], "subscribe": [">"]}
-        allowed = everything if name == OWNER else permissions_of(name, users[name])
-        lines += [f"    # {name}", f"    {{ nkey: {key}, permissions: {{"]
-        for action in ("publish", "subscribe"):
-            lines.append(f"      {action}: {{ allow: [{', '.join(map(_quoted, allowed[action]))}] }}")
-        lines.append("    } }")
-    return "\n".join([*lines, "  ]", "}"]) + "\n"
-
-
-def _quoted(text: str) -> str:
-    if any(character in text for character in "\"'\\\n"):
-        raise LocalError(f"{text!r} cannot stand in a broker's configuration; do without quotes and backslashes")
-    return f'"{text}"'
-
-
-def _seen_from(out: Path, file: Path) -> str:
-    """A file's name for a broker that is started in a folder: relative where the file is in it."""
-    whole = file.absolute()
-    inside = whole.is_relative_to(out.absolute())
-    return _quoted((whole.relative_to(out.absolute()) if inside else whole).as_posix())

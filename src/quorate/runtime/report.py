@@ -25,9 +25,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         The last entry it has applied, the last slot it has decided, and the last it has voted on; -1 for none.
     members, epoch
         Who votes, in the order of the weights, and how many changes of membership there were.
-    decisions, labels, mistakes, pending, open, faults, unsent
-        Counts: decided, labelled, wrong among these, waiting for a label, waiting for votes, entries that could not be
-        used, events that wait for the log.
+    decisions, labels, mistakes, pending, open, late_votes, skipped, faults, unsent
+        Counts: decided, labelled, wrong among these, waiting for a label, waiting for votes, votes that came after
+        their slot was decided, slots that were passed over, as a later one was decided first, entries that could
+        not be used, events that wait for the log.
     weights, weights_asynchronous
         The rule's, the bias first; where some were absent, if the rule tells these apart.
     idle
@@ -47,6 +48,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     mistakes: int = 0
     pending: int = 0
     open: int = 0
+    late_votes: int = 0
+    skipped: int = 0
     faults: int = 0
     unsent: int = 0
     weights: list[float] = []
@@ -87,6 +90,8 @@ def report_of(ensemble: str, node: Node, connected: bool = True) -> Report:
         mistakes=counters.mistakes,
         pending=len(learner.pending_slots),
         open=len(learner.open_slots),
+        late_votes=counters.late_votes,
+        skipped=counters.skipped_slots,
         faults=node.faults,
         unsent=len(node.outbox),
         weights=list(rule.weights),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -35,6 +35,8 @@ def reports(sites: Sequence[Site], links: Links) -> list[Report]:
         source = None if each.node.voter is None else each.node.voter.source
         if isinstance(source, HeldSource) and not source.ready:
             report = msgspec.structs.replace(report, state="catching up")
+        if not each.labels_done.is_set():
+            report = msgspec.structs.replace(report, idle=False)
         found.append(report)
     return found
 
@@ -87,15 +89,16 @@ async def _answer(sites: Sequence[Site], links: Links, ensemble: str) -> None:
                     )
 
 
-async def ask(connection: Any, ensemble: str, expected: int, question: bytes = b"") -> list[Report]:
-    """Ask all nodes of an ensemble how they stand; those that do not answer in time are left out."""
+async def ask(connection: Any, ensemble: str, names: Iterable[str], question: bytes = b"") -> list[Report]:
+    """Ask all nodes of an ensemble how they stand, until those named have answered; who is not in time is left out."""
+    wanted = set(names)
     subscription = await connection.subscribe(status_subject(ensemble, "*"))
     found: dict[str, Report] = {}
     try:
         await connection.publish(status_subject(ensemble), question)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(ANSWER_S):
-                while len(found) < expected:
+                while not wanted <= found.keys():
                     message = await subscription.next_msg(timeout=None)
                     with contextlib.suppress(msgspec.MsgspecError):  # nonsense is left out
                         report = msgspec.json.decode(message.data, type=Report)

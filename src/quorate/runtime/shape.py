@@ -7,6 +7,7 @@ from hashlib import blake2b
 from typing import Any
 
 from quorate.errors import LocalError, SourceError
+from quorate.events import SLOT_MAX
 from quorate.node import Instance
 from quorate.runtime.schema import LabelsTable, SourceTable
 from quorate.streams import Constant, Geometric, Uniform, delay_from_text
@@ -79,7 +80,7 @@ class Shape:
         value = row.get(self.source.slot or "")
         if (isinstance(value, float) and value.is_integer()) or (isinstance(value, str) and value.isdecimal()):
             value = int(value)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= SLOT_MAX:
             raise SourceError(
                 f"an instance of {self.name!r} has {value!r} for its slot (`source.slot` is {self.source.slot!r}); "
                 "slots are whole numbers from 0"

@@ -36,29 +36,36 @@ class FileSink:
     ----------
     path
         The file.
+    anew
+        Whether what stands there, decisions of another log, is thrown away.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, anew: bool = False) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self.last = self._mend(path)
+        self.last, size = self._whole_part(path)
+        if anew:
+            self.last, size = -1, 0
         self._file: IO[bytes] = path.open("ab", buffering=0)
+        self._file.truncate(size)
 
     @staticmethod
-    def _mend(path: Path) -> int:
-        """Cut off a line that a crash left half written; give the slot of the last whole one."""
-        if not path.exists():
-            return -1
-        with path.open("r+b") as file:
+    def _whole_part(path: Path) -> tuple[int, int]:
+        """The slot of the last whole line, and where that ends: a crash may have left half a line after it."""
+        if not path.exists() or path.stat().st_size == 0:
+            return -1, 0
+        with path.open("rb") as file:
             size = file.seek(0, 2)
             begin = max(size - _TAIL_BYTES, 0)
             file.seek(begin)
             tail = file.read()
-            whole = tail.rpartition(b"\n")[0]
-            file.truncate(begin + len(whole) + 1 if whole else begin)
-        last = whole.rpartition(b"\n")[2]
+        whole = tail[: tail.rfind(b"\n") + 1]
+        last = whole.rstrip(b"\n").rpartition(b"\n")[2] or tail
         try:
-            return int(msgspec.json.decode(last)["slot"]) if last else -1
+            found = msgspec.json.decode(last)
+            return int(found["slot"]) if whole else -1, begin + len(whole)
         except (msgspec.MsgspecError, KeyError, TypeError, ValueError):
+            if not whole and tail.startswith(b'{"slot":'):
+                return -1, 0  # half a first line
             raise LocalError(f"{path} does not end with a decision of Quorate; give decisions another file") from None
 
     def __call__(self, decision: Decision) -> None:
@@ -73,13 +80,15 @@ def _stdout(decision: Decision) -> None:
     sys.stdout.buffer.flush()
 
 
-def sinks_of(table: DecisionsTable, name: str, folder: Path, connection: Any) -> list[Callable[[Decision], None]]:
-    """The sinks of one learner."""
+def sinks_of(
+    table: DecisionsTable, name: str, folder: Path, connection: Any, anew: bool = False
+) -> list[Callable[[Decision], None]]:
+    """The sinks of one learner; `anew` where it has no checkpoint, and so decides everything again."""
     sinks: list[Callable[[Decision], None]] = []
     if table.stdout:
         sinks.append(_stdout)
     if table.file is not None:
-        sinks.append(FileSink(folder / table.file.replace("{name}", name)))
+        sinks.append(FileSink(folder / table.file.replace("{name}", name), anew))
     if table.subject is not None:
         if connection is None:
             raise LocalError("`decisions.subject` needs a broker: quorate node")

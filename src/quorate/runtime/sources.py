@@ -6,6 +6,7 @@ import asyncio
 import logging
 import sys
 import threading
+import time
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import CancelledError
 from contextlib import aclosing
@@ -14,7 +15,7 @@ from typing import IO, Any
 
 import msgspec
 
-from quorate.errors import LocalError, SourceError
+from quorate.errors import LocalError, QuorateError, SourceError
 from quorate.events import Decision, Decisions
 from quorate.log import Log
 from quorate.node import Instance, Source
@@ -26,6 +27,8 @@ __all__ = ["ChildSource", "FileSource", "HeldSource", "LinesSource", "PythonSour
 
 #: Instances that are read and not yet taken.
 READ_AHEAD = 1024
+#: How long a function may gather instances before the first is taken.
+AT_ONCE_S = 0.01
 
 _decoder: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])
 _logger = logging.getLogger("quorate.source")
@@ -47,6 +50,44 @@ class _Pace:
             delay = due - asyncio.get_running_loop().time()
             if delay > 0:
                 await asyncio.sleep(delay)
+
+
+class _Order:
+    """Makes instances, and sees to it that their slots grow; what is bad is an error, or skipped and counted."""
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        self.bad = 0
+        self._last = -1
+
+    def read(self, content: bytes, where: str) -> Instance | None:
+        """The instance of a JSON object."""
+        try:
+            row = _decoder.decode(content)
+        except (msgspec.MsgspecError, RecursionError, ValueError) as error:
+            return self._refuse(where, f"not a JSON object: {error}")
+        return self.instance(row, 0, where)
+
+    def instance(self, row: dict[str, Any], number: int, where: str) -> Instance | None:
+        """The instance of a row."""
+        try:
+            instance = self.shape.instance(row, number)
+        except SourceError as error:
+            return self._refuse(where, str(error))
+        if instance is not None and instance.slot <= self._last:
+            return self._refuse(where, f"slot {instance.slot} came after slot {self._last}; slots only grow")
+        if instance is not None:
+            self._last = instance.slot
+        return instance
+
+    def _refuse(self, where: str, reason: str) -> Instance | None:
+        what = f"the source of {self.shape.name!r}, {where}: {reason}"
+        if self.shape.source.on_bad_row != "skip":
+            raise SourceError(f"{what}; mend it, or skip such (`source.on_bad_row`)")
+        self.bad += 1
+        if self.bad % 1000 == 1:
+            _logger.warning("%s", what)
+        return None
 
 
 class FileSource:
@@ -71,12 +112,12 @@ class FileSource:
 
     async def instances(self, after: int) -> AsyncIterator[Instance]:
         """Give the instances after a slot."""
-        pace = _Pace(self.shape.source.rate or 0.0)
+        pace, order = _Pace(self.shape.source.rate or 0.0), _Order(self.shape)
         tables = iter(self.reader)
         first = 0
         while (rows := await asyncio.to_thread(self._next_rows, tables, first, after)) is not None:
             for number, row in enumerate(rows, first):
-                instance = self.shape.instance(row, number) if row is not None else None
+                instance = order.instance(row, number, f"{self.path}, row {number + 1}") if row is not None else None
                 if instance is not None and instance.slot > after:
                     await pace.wait()
                     yield instance
@@ -98,7 +139,7 @@ class LinesSource:
     Parameters
     ----------
     shape
-        How its rows become instances. Without ``slot``, lines are numbered on from the last that was voted on.
+        How its rows become instances; one of the keys must number the slots, as lines may be sent again.
     lines
         The file. Default: standard input.
     """
@@ -106,7 +147,6 @@ class LinesSource:
     def __init__(self, shape: Shape, lines: IO[bytes] | None = None) -> None:
         self.shape = shape
         self.lines = lines or sys.stdin.buffer
-        self.bad = 0
 
     async def instances(self, after: int) -> AsyncIterator[Instance]:
         """Give the instances after a slot."""
@@ -123,14 +163,10 @@ class LinesSource:
                 return  # the loop has ended, or the file was closed
 
         threading.Thread(target=read, name="quorate-lines", daemon=True).start()
-        number, place = after + 1, 0
+        order, place = _Order(self.shape), 0
         while (line := await queue.get()) is not None:
             place += 1
-            if not line.strip():
-                continue
-            row = _row(line, f"line {place}", self.shape, self)
-            instance = None if row is None else self.shape.instance(row, number)
-            number += row is not None
+            instance = order.read(line, f"line {place}") if line.strip() else None
             if instance is not None and instance.slot > after:
                 yield instance
 
@@ -149,43 +185,20 @@ class SubjectSource:
     def __init__(self, shape: Shape, connection: Any) -> None:
         if connection is None:
             raise LocalError(f"the source of {shape.name!r} is a subject, which needs a broker: quorate node")
-        if shape.source.slot is None:
-            raise LocalError(
-                f"the source of {shape.name!r} is a subject: say which key numbers the slots (`source.slot`), as "
-                "messages that come while nobody listens are missed"
-            )
         self.shape, self.connection = shape, connection
-        self.bad = 0
 
     async def instances(self, after: int) -> AsyncIterator[Instance]:
         """Give the instances after a slot, as they come."""
         subscription = await self.connection.subscribe(self.shape.source.subject)
-        highest = after
+        order = _Order(self.shape)
         try:
             async for message in subscription.messages:
-                row = _row(message.data, f"a message on {message.subject}", self.shape, self)
-                instance = None if row is None else self.shape.instance(row, 0)
-                if instance is not None and instance.slot > highest:
-                    highest = instance.slot
+                instance = order.read(message.data, f"a message on {message.subject}")
+                if instance is not None and instance.slot > after:
                     yield instance
         finally:
             if self.connection.is_connected:
                 await subscription.unsubscribe()
-
-
-def _row(content: bytes, where: str, shape: Shape, counting: LinesSource | SubjectSource) -> dict[str, Any] | None:
-    try:
-        return _decoder.decode(content)
-    except msgspec.MsgspecError as error:
-        if shape.source.on_bad_row != "skip":
-            raise SourceError(
-                f"the source of {shape.name!r}, {where}: not a JSON object: {error}; mend it, or skip such "
-                "(`source.on_bad_row`)"
-            ) from None
-        counting.bad += 1
-        if counting.bad % 1000 == 1:
-            _logger.warning("%s, %s: not a JSON object: %s", shape.name, where, error)
-        return None
 
 
 class PythonSource:
@@ -207,21 +220,37 @@ class PythonSource:
     async def instances(self, after: int) -> AsyncIterator[Instance]:
         """Give the instances after a slot."""
         pace = _Pace(self.shape.source.rate or 0.0)
-        given = self.function(self.shape.name, after)
-        async for each in given if hasattr(given, "__aiter__") else _turned(given):
-            if isinstance(each, Instance):
-                instance: Instance | None = each
-            else:
-                slot, x, *label = each
-                instance = self.shape.labelled(slot, x, label[0] if label else 0)
-            if instance is not None and instance.slot > after:
-                await pace.wait()
-                yield instance
+        try:
+            given = self.function(self.shape.name, after)
+            async for each in given if hasattr(given, "__aiter__") else _in_thread(iter(given)):
+                if isinstance(each, Instance):
+                    instance: Instance | None = each
+                else:
+                    slot, x, *label = each
+                    instance = self.shape.labelled(slot, x, label[0] if label else 0)
+                if instance is not None and instance.slot > after:
+                    await pace.wait()
+                    yield instance
+        except QuorateError:
+            raise
+        except Exception as error:  # whatever a user's function raises is the user's
+            raise SourceError(f"the source of {self.shape.name!r} raised {type(error).__name__}: {error}") from error
 
 
-async def _turned(iterable: Any) -> AsyncIterator[Any]:
-    for each in iterable:
-        yield each
+async def _in_thread(iterator: Iterator[Any]) -> AsyncIterator[Any]:
+    """What an iterator gives, without anything else waiting for it."""
+
+    def some() -> list[Any]:
+        began, found = time.monotonic(), []
+        for each in iterator:
+            found.append(each)
+            if len(found) == READ_AHEAD or time.monotonic() - began > AT_ONCE_S:
+                break
+        return found
+
+    while found := await asyncio.to_thread(some):
+        for each in found:
+            yield each
 
 
 class HeldSource:
@@ -250,6 +279,7 @@ class HeldSource:
             self.ready = True
             await self.begin.wait()
             yield instance
+        self.ready = True  # there was nothing, or nothing is left, to see
 
 
 class ChildSource:

@@ -109,7 +109,8 @@ async def run_in_processes(
         async def look() -> list[Report]:
             nonlocal all_there
             question = BEGIN if all_there else b""
-            found = [ask(links.connection, each.name, len(each.learners), question) for each in config.family()]
+            asked = [(each.name, [one.name for one in each.learners]) for each in config.family()]
+            found = [ask(links.connection, ensemble, wanted, question) for ensemble, wanted in asked]
             reports = [report for some in await asyncio.gather(*found) for report in some]
             live = {(report.ensemble, report.learner) for report in reports if report.state == "live"}
             all_there = all_there or live >= expected
@@ -203,7 +204,7 @@ async def _until_quiet(
 ) -> None:
     """Wait until every learner has done all it can and read all there is, a few times in a row."""
     quiet, before = 0, -1
-    expected = sum(len(each.learners) for each in config.family())
+    expected = {(each.name, one.name) for each in config.family() for one in each.learners}
     while quiet < LOOKS and not stop.is_set():
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LOOK_S):
@@ -214,6 +215,6 @@ async def _until_quiet(
             ends = {each.name: await (await links.log_of(each)).last() for each in config.family()}
             done = all(report.idle and report.position == ends.get(report.ensemble) for report in found)
             done = done and record.position == ends[config.name]
-            there = len({(report.ensemble, report.learner) for report in found}) >= expected
+            there = {(report.ensemble, report.learner) for report in found} >= expected
             quiet = quiet + 1 if done and there and sum(ends.values()) == before else 0
             before = sum(ends.values())

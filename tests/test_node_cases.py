@@ -1,0 +1,269 @@
+"""What once went wrong with a node, each as the smallest story that shows it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from quorate import ExtendedPWM, Label, Learner, Vote, Votes
+from quorate.errors import LogError, SnapshotError
+from quorate.events import Labels, Leave
+from quorate.log import Faults, MemoryLog, SimulatedLog, run_in_virtual_time
+from quorate.node import Checkpoint, Instance, ListSource, MemoryStore, Node
+from tests.test_node import Remembering, SlowSource
+
+
+async def at_work(*nodes: Node) -> Callable[[], Coroutine[Any, Any, None]]:
+    """Nodes that run; what is given ends them."""
+    tasks = [asyncio.ensure_future(node.run()) for node in nodes]
+    await asyncio.sleep(0)
+
+    async def end() -> None:
+        for task in tasks:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    return end
+
+
+def test_one_vote_on_a_far_slot_ends_nothing() -> None:
+    async def story() -> None:
+        log = MemoryLog()
+        views = [1] * 60
+        nodes = [
+            Node(
+                Learner(name, ["a", "b", "c"], open_slots_max=64),
+                log,
+                source=SlowSource(views, 0.1),
+                model=Remembering(),
+                deadline_s=0.05,
+                ahead=8,
+                in_threads=False,
+            )
+            for name in ("a", "b")
+        ]
+        end = await at_work(*nodes)
+        await log.append([Vote(10**15, "c", 1)])
+        for slot in range(10**6, 10**6 + 500, 7):  # and many more
+            await log.append([Votes.pack("c", 10**9 + slot, [1] * 3)])
+        await asyncio.sleep(20)
+        for node in nodes:
+            assert node.learner.last_closed == 59
+            assert node.learner.counters.decisions == 60
+            assert node.is_idle
+            assert len(node._deadlines._runs) <= 64
+        await end()
+
+    run_in_virtual_time(story())
+
+
+def test_models_that_abstain_at_first_learn_nevertheless() -> None:
+    """Nobody votes, but all have seen it: the slot is decided, its label comes, and the models learn."""
+
+    class Shy(Remembering):
+        def vote(self, x: Any) -> int:
+            return int(x) if len(self.learned) > 3 else 0
+
+    async def story() -> None:
+        log, truth = MemoryLog(), [1, -1] * 20
+        owed = {slot: Instance(slot, y, y, slot) for slot, y in enumerate(truth)}
+        nodes = [
+            Node(
+                Learner(name, ["a", "b"]),
+                log,
+                source=SlowSource(truth, 0.05, owed if name == "a" else None),
+                model=Shy(),
+                deadline_s=0.1,
+                ahead=2,
+                in_threads=False,
+            )
+            for name in ("a", "b")
+        ]
+        end = await at_work(*nodes)
+        await asyncio.sleep(60)
+        for node in nodes:
+            assert node.learner.counters.decisions == node.learner.counters.labels == 40
+            assert node.learner.counters.mistakes < 10
+            assert node.voter is not None
+            assert isinstance(node.voter.model, Remembering)
+            assert len(node.voter.model.learned) == 40
+        await end()
+
+    run_in_virtual_time(story())
+
+
+def test_a_giver_that_crashed_comes_to_rest() -> None:
+    """Its labels stand in the log, and a broker that drops repeats will not deliver them again."""
+
+    async def story() -> None:
+        shared = MemoryLog()
+        owed = {slot: Instance(slot, 1, 1, slot) for slot in range(5)}
+        for _ in range(2):
+            client = SimulatedLog(shared, 0, Faults(dropped=1.0))
+            node = Node(
+                Learner("a", ["a"]),
+                client,
+                source=SlowSource([1] * 5, 0.0, owed),
+                model=Remembering(),
+                in_threads=False,
+            )
+            end = await at_work(node)
+            await asyncio.sleep(5)
+            assert node.is_idle
+            assert node.learner.counters.labels == 5
+            await end()
+
+    run_in_virtual_time(story())
+
+
+def test_a_label_is_learned_once_also_where_a_batch_repeats_some() -> None:
+    async def story() -> None:
+        log, store = MemoryLog(), MemoryStore()
+        source = ListSource([Instance(slot, 0) for slot in range(20)])  # it sees all, and never votes
+        learned = []
+        for life in range(2):
+            model = Remembering()
+            learner = Learner("a", ["a", "b"])
+            node = Node(learner, log, store, source=source, model=model, deadline_s=0.1, in_threads=False)
+            end = await at_work(node)
+            await log.append([Votes.pack("b", 0, [1] * 20)])
+            await asyncio.sleep(2)
+            await log.append([Labels.pack(0, [1] * (10 * life + 10))])
+            await asyncio.sleep(2)
+            node.stop()
+            await asyncio.sleep(2)
+            await end()
+            assert node.voter is not None
+            assert isinstance(node.voter.model, Remembering)
+            learned = node.voter.model.learned
+        assert len(learned) == 20
+
+    run_in_virtual_time(story())
+
+
+def test_a_model_waits_for_labels_also_where_slots_are_sparse() -> None:
+    async def story() -> None:
+        log, model = MemoryLog(), Remembering()
+        slots = range(0, 300_000, 100)
+        source = ListSource([Instance(slot, 1) for slot in slots])
+        node = Node(Learner("a", ["a"], horizon=2000), log, source=source, model=model, in_threads=False)
+        end = await at_work(node)
+        await asyncio.sleep(20)
+        await log.append([Label(slot, 1) for slot in slots])
+        await asyncio.sleep(5)
+        assert len(model.learned) == node.learner.counters.labels == 2001
+        await end()
+
+    run_in_virtual_time(story())
+
+
+def test_who_has_left_votes_no_more_and_joins_only_when_told() -> None:
+    async def story() -> None:
+        log, store = MemoryLog(), MemoryStore()
+
+        def node(**options: Any) -> Node:
+            source = SlowSource([1] * 2000, 0.05)
+            learner = Learner("late", ["a"])
+            return Node(
+                learner, log, store, source=source, model=Remembering(), joins=True, in_threads=False, **options
+            )
+
+        async def votes() -> int:
+            found = 0
+            async for entry in log.read():
+                found += isinstance(entry.event, Vote | Votes) and entry.event.learner == "late"
+                if entry.position == await log.last():
+                    break
+            return found
+
+        first = node()
+        end = await at_work(first)
+        await asyncio.sleep(3)
+        assert "late" in first.learner.members
+        await log.append([Leave("late", epoch=2)])
+        await asyncio.sleep(1)
+        cast = await votes()
+        await asyncio.sleep(3)
+        assert await votes() == cast
+        first.stop()
+        await asyncio.sleep(1)
+        await end()
+        for told in (False, True):
+            again = node(rejoins=told)
+            end = await at_work(again)
+            await asyncio.sleep(3)
+            assert ("late" in again.learner.members) == told
+            await end()
+
+    run_in_virtual_time(story())
+
+
+@pytest.mark.parametrize(
+    ("learner", "words"),
+    [
+        (Learner("a", ["a", "c"]), r"whose members was \['a', 'b'\], and is now \['a', 'c'\]"),
+        (Learner("a", ["a", "b"], horizon=7), "whose horizon was 1000, and is now 7"),
+        (Learner("a", ["a", "b"], ExtendedPWM(2), open_slots_max=7), "whose open_slots_max was 1024, and is now 7"),
+        (Learner("b", ["a", "b"]), "whose name was 'a', and is now 'b'"),
+    ],
+)
+def test_a_changed_file_is_noticed(learner: Learner, words: str) -> None:
+    async def story() -> None:
+        log, store = MemoryLog(), MemoryStore()
+        store.save(Checkpoint(log.identity, 0, -1, 0, Learner("a", ["a", "b"]).snapshot()))
+        with pytest.raises(SnapshotError, match=words):
+            await Node(learner, log, store, ahead=1).run()
+
+    run_in_virtual_time(story())
+
+
+def test_a_log_that_lost_its_tail_is_noticed() -> None:
+    async def story() -> None:
+        log, store = MemoryLog(), MemoryStore()
+        store.save(Checkpoint(log.identity, 5, -1, 0, Learner("a", ["a"]).snapshot()))
+        with pytest.raises(LogError, match="the log ends at entry 0, but the checkpoint is at 5"):
+            await Node(Learner("a", ["a"]), log, store).run()
+
+    run_in_virtual_time(story())
+
+
+def test_what_could_not_be_sent_is_said() -> None:
+    async def story() -> None:
+        client = SimulatedLog(MemoryLog(), 0, Faults())
+        node = Node(Learner("a", ["a"]), client)
+        task = asyncio.ensure_future(node.run())
+        await asyncio.sleep(1)
+        client.cut()
+        node.put([Label(1, 1)])
+        node.stop()
+        with pytest.raises(LogError, match="'a' stopped with 1 events unsent"):
+            await task
+
+    run_in_virtual_time(story())
+
+
+def test_what_a_slow_model_has_voted_goes_out_and_a_stop_is_heard() -> None:
+    class Slow(Remembering):
+        def vote(self, x: Any) -> int:
+            time.sleep(0.1)
+            return int(x)
+
+    async def story() -> None:
+        log = MemoryLog()
+        source = ListSource([Instance(slot, 1) for slot in range(1000)])
+        node = Node(Learner("a", ["a"]), log, source=source, model=Slow(), ahead=256)
+        task = asyncio.ensure_future(node.run())
+        async with asyncio.timeout(60):
+            while node.learner.last_closed is None:
+                await asyncio.sleep(0.01)
+            node.stop()
+            await task
+        assert node.learner.counters.decisions < 500
+
+    asyncio.run(story())
