@@ -248,6 +248,8 @@ class _Run:
 
     def path(self, penalty: float) -> list[tuple[int, int, str]]:
         """The members with the fewest mistakes, an absence counting one, when each change costs so many more."""
+        if not len(self.labels):
+            return []
         costs = (self.wrong | ~self.awake).astype(np.float64)
         best = costs[0].copy()
         stays = np.ones(costs.shape, bool)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -70,7 +70,7 @@ class Portfolio(BaseRule):
     def __init__(self, n_learners: int) -> None:
         super().__init__(n_learners)
         n = self.n_learners
-        each = [0.6 / n] * steps.N_COPIES + [0.4 / n] * steps.N_COPIES
+        each = [prior / n for prior in steps.PRIOR_LEARNERS for _ in range(steps.N_COPIES)]
         self._state = {
             "linear": [0.0] * (steps.N_LINEAR * (n + 2)),
             "winnow": [1.0] * (2 * n),
@@ -78,9 +78,10 @@ class Portfolio(BaseRule):
             "top": [1 / steps.N_COPIES] * steps.N_COPIES,
             "last": [0.0],
         }
+        self._tables = steps.TABLES
         self._answers = [0] * steps.N_MEMBERS  # scratch, as the two below
         self._copies = [0] * steps.N_COPIES
-        self._scratch = [0.0] * 12
+        self._scratch = [0.0] * steps.N_SCRATCH
 
     @property
     def weights(self) -> list[float]:
@@ -157,30 +158,29 @@ class Portfolio(BaseRule):
         checked, truth = as_votes(votes, self.n_learners), as_label(label)
         self._look(checked)
         if note is not None:
-            self._recall(note)
+            self._recall(checked, note)
         return self._learn(checked, truth)
 
-    def _recall(self, note: int) -> None:
-        """Read a note back into what members and copies answered."""
+    def _recall(self, votes: tuple[int, ...], note: int) -> None:
+        """Put what members and copies answered then in the place of what they answer now."""
         digits = [note >> 2 * place & 3 for place in range(_NOTE_DIGITS)]
         if not 0 <= note < 4**_NOTE_DIGITS or 3 in digits or 1 in digits[-steps.N_COPIES :]:
             raise LocalError(f"{note} is no note of a portfolio; give what `note` gave for the slot")
+        state, memory = self._state, float(digits[0] - 1)
+        steps.ask(votes, memory, state["linear"], state["winnow"], self._answers, self._scratch)
         self._answers[_VARYING] = [digit - 1 for digit in digits[: -steps.N_COPIES]]
+        self._weigh(votes)
         self._copies[:] = [digit - 1 for digit in digits[-steps.N_COPIES :]]
 
     def _look(self, votes: tuple[int, ...]) -> int:
+        """Ask all members, and decide."""
         state = self._state
-        return steps.look(
-            votes,
-            state["linear"],
-            state["winnow"],
-            state["shares"],
-            state["top"],
-            state["last"],
-            self._answers,
-            self._copies,
-            self._scratch,
-        )
+        steps.ask(votes, state["last"][0], state["linear"], state["winnow"], self._answers, self._scratch)
+        return self._weigh(votes)
+
+    def _weigh(self, votes: tuple[int, ...]) -> int:
+        shares, top = self._state["shares"], self._state["top"]
+        return steps.weigh(votes, self._answers, shares, top, self._copies, self._tables, self._scratch)
 
     def _learn(self, votes: tuple[int, ...], label: int) -> bool:
         state = self._state
@@ -194,7 +194,7 @@ class Portfolio(BaseRule):
             state["shares"],
             state["top"],
             state["last"],
-            steps.TABLES,
+            self._tables,
             self._scratch,
         )
         return True
@@ -224,8 +224,25 @@ class Portfolio(BaseRule):
         """Run compiled, writing down what was answered where that is wanted."""
         from quorate.rules.portfolio_kernels import run_portfolio
 
-        decisions, self._state = run_portfolio(votes, labels, arrivals, self._state, trace)
+        decisions, self._state = run_portfolio(votes, labels, arrivals, self._state, trace, self._tables)
         return decisions
+
+    def _leave_out(self, names: Collection[str]) -> None:
+        """Do without some members, or without all ``learners`` or ``opposites``, before anything was learned.
+
+        Only an ablation wants this: such a rule cannot be restored from its snapshot.
+        """
+        self._tables = list(self._tables)
+        shares, n_copies = self._state["shares"], steps.N_COPIES
+        for place, member in enumerate(steps.MEMBERS):
+            if member in names:
+                self._tables[place] = 0.0
+                shares[n_copies * place : n_copies * (place + 1)] = [0.0] * n_copies
+        for side, group in enumerate(("learners", "opposites")):
+            if group in names:
+                self._tables[side - 2] = 0.0
+                for at in range(_FIXED + n_copies * side, len(shares), 2 * n_copies):
+                    shares[at : at + n_copies] = [0.0] * n_copies
 
     def _join(self) -> None:
         linear = self._state["linear"]

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["Trace", "run_portfolio"]
 
 # Numba's cache of `_at_once` and `_late` notices a change of this file only, not one of the steps.
-_look = compiled(steps.look)
+_ask = compiled(steps.ask)
+_weigh = compiled(steps.weigh)
 _learn = compiled(steps.learn)
 
 
@@ -45,6 +46,7 @@ def run_portfolio(
     arrivals: NDArray[np.int64] | None,
     state: dict[str, list[float]],
     trace: Trace | None = None,
+    tables: list[float] = steps.TABLES,
 ) -> tuple[NDArray[np.int8], dict[str, list[float]]]:
     """Run a portfolio over checked votes; give the decisions and the state after the last slot.
 
@@ -58,6 +60,8 @@ def run_portfolio(
         The lists of a portfolio, by name.
     trace
         Where to write down what was answered in each slot.
+    tables
+        Other numbers than those of the steps, for an ablation.
 
     Examples
     --------
@@ -68,10 +72,10 @@ def run_portfolio(
     """
     arrays = {name: np.array(values, np.float64) for name, values in state.items()}
     decisions = np.empty(len(votes), np.int8)
-    tables = np.array(steps.TABLES)
+    table = np.array(tables)
     kept = (arrays["linear"], arrays["winnow"], arrays["shares"], arrays["top"], arrays["last"])
     if arrivals is None and trace is None:
-        _at_once(votes, labels, *kept, tables, decisions)
+        _at_once(votes, labels, *kept, table, decisions)
     else:
         trace = trace or Trace(len(votes), votes.shape[1], np.empty(0, np.int64))
         order, learned = learning_order(np.arange(len(votes)) if arrivals is None else arrivals)
@@ -81,7 +85,7 @@ def run_portfolio(
             order,
             learned,
             *kept,
-            tables,
+            table,
             decisions,
             trace.answers,
             trace.copies,
@@ -104,10 +108,11 @@ def _at_once(
     tables: Any,
     decisions: NDArray[np.int8],
 ) -> None:
-    answers, copies, scratch = np.zeros(11, np.int8), np.zeros(4, np.int8), np.zeros(12)
+    answers, copies, scratch = np.zeros(11, np.int8), np.zeros(4, np.int8), np.zeros(28)
     for slot in range(len(votes)):
         row = votes[slot]
-        decisions[slot] = _look(row, linear, winnow, shares, top, last, answers, copies, scratch)
+        _ask(row, last[0], linear, winnow, answers, scratch)
+        decisions[slot] = _weigh(row, answers, shares, top, copies, tables, scratch)
         _learn(row, labels[slot], answers, copies, linear, winnow, shares, top, last, tables, scratch)
 
 
@@ -130,17 +135,20 @@ def _late(
     shares_kept: NDArray[np.float64],
     top_kept: NDArray[np.float64],
 ) -> None:
-    scratch = np.zeros(12)
+    spare, spare_copies, scratch = np.zeros(11, np.int8), np.zeros(4, np.int8), np.zeros(28)
     done = 0
     point = 0
     for slot in range(len(votes)):
-        decisions[slot] = _look(votes[slot], linear, winnow, shares, top, last, answers[slot], copies[slot], scratch)
+        _ask(votes[slot], last[0], linear, winnow, answers[slot], scratch)
+        decisions[slot] = _weigh(votes[slot], answers[slot], shares, top, copies[slot], tables, scratch)
         while done < learned[slot]:
             late = order[done]
             if point < len(points) and points[point] == done:
                 shares_kept[point] = shares
                 top_kept[point] = top
                 point += 1
+            _ask(votes[late], float(answers[late, 2]), linear, winnow, spare, scratch)
+            _weigh(votes[late], answers[late], shares, top, spare_copies, tables, scratch)
             _learn(
                 votes[late],
                 labels[late],

@@ -17,14 +17,17 @@ __all__ = [
     "N_COPIES",
     "N_LINEAR",
     "N_MEMBERS",
+    "N_SCRATCH",
     "PRIOR",
+    "PRIOR_LEARNERS",
     "PRIOR_TOTAL",
     "SHARE_LEAST",
     "TABLES",
     "TOP_RATE",
     "TOP_SHARE",
+    "ask",
     "learn",
-    "look",
+    "weigh",
 ]
 
 #: The members that are not a learner or its opposite, in the order of their shares.
@@ -42,8 +45,10 @@ MEMBERS = (
     "plain majority",
 )
 N_MEMBERS = len(MEMBERS)
-#: What each starts with, and is given of what is shared; a learner gets 0.6 / K, its opposite 0.4 / K.
+N_SCRATCH = 28
+#: What each starts with, and is given of what is shared; and all learners, and all their opposites, together.
 PRIOR = (0.5, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0)
+PRIOR_LEARNERS = (0.6, 0.4)
 PRIOR_TOTAL = 12.0
 #: The linear members: PWM, its average, and the three regressions.
 N_LINEAR = 5
@@ -66,36 +71,29 @@ _SIGMOID = tuple(
     round(2**40 / (1 + math.exp(place / _SIGMOID_STEPS - _SIGMOID_END))) / 2**40
     for place in range(2 * _SIGMOID_END * _SIGMOID_STEPS + 1)
 )
-#: All of these in one row, as compiled code looks up a tuple slowly: they begin at 0, 11, 15, 19 and 24.
-TABLES = [*PRIOR, *COPY_RATES, *COPY_SHARES, *LINEAR_RATES, *_SIGMOID]
+#: All of these in one row, as compiled code looks up a tuple slowly: they begin at 0, 11, 15, 19, 24 and 1049.
+TABLES = [*PRIOR, *COPY_RATES, *COPY_SHARES, *LINEAR_RATES, *_SIGMOID, *PRIOR_LEARNERS]
 
 
-def look(
-    votes: Any, linear: Any, winnow: Any, shares: Any, top: Any, last: Any, answers: Any, copies: Any, scratch: Any
-) -> int:
-    """Ask every member, then every copy; give the decision.
+def ask(votes: Any, memory: Any, linear: Any, winnow: Any, answers: Any, scratch: Any) -> None:
+    """Ask every member.
 
     Parameters
     ----------
     votes
         One a learner.
+    memory
+        The last label, 0 before any.
     linear
         The weights of the linear members: five for the bias, five for each learner, five for the last label.
     winnow
         The weights of the two Winnows: two for each learner.
-    shares
-        Of each member four, one a copy; the eleven of `MEMBERS`, then each learner and its opposite.
-    top
-        The shares of the copies.
-    last
-        The last label, 0 before any.
-    answers, copies
-        What the members and the copies say is written there: -1, +1, or 0 for a member that sleeps.
+    answers
+        What the members of `MEMBERS` say is written there: -1, +1, or 0 for one that sleeps.
     scratch
-        Twelve numbers that are written over.
+        Room for `N_SCRATCH` numbers; the first seven are the members' sums.
     """
     n_learners = len(votes)
-    memory = last[0]
     at = 5 * n_learners + 5
     # Plain names, not lists, hold the sums: compiled, these stay in registers.
     m0 = linear[0] + linear[at] * memory
@@ -117,6 +115,8 @@ def look(
             m2 += linear[at + 2] * vote
             m3 += linear[at + 3] * vote
             m4 += linear[at + 4] * vote
+    scratch[0], scratch[1], scratch[2], scratch[3], scratch[4] = m0, m1, m2, m3, m4
+    scratch[5], scratch[6] = up, down
     answers[0] = 1
     answers[1] = -1
     answers[2] = 1 if memory > 0 else -1 if memory < 0 else 0
@@ -128,21 +128,60 @@ def look(
     answers[8] = 1 if up >= 0.5 * n_learners else -1
     answers[9] = -1 if down >= 0.5 * n_learners else 1
     answers[10] = 1 if lean > 0 else -1 if lean < 0 else 0
+
+
+def weigh(votes: Any, answers: Any, shares: Any, top: Any, copies: Any, tables: Any, scratch: Any) -> int:
+    """Weigh the answers in every copy; give the decision.
+
+    Parameters
+    ----------
+    votes, answers
+        What the learners and the other members say.
+    shares
+        Of each member four, one a copy; the eleven of `MEMBERS`, then each learner and its opposite.
+    top
+        The shares of the copies.
+    copies
+        What the copies decide is written there.
+    tables
+        `TABLES`.
+    scratch
+        Numbers 7 to 15: for each copy how far its shares lean to +1, and how much of them is awake; and of the prior.
+    """
+    n_learners = len(votes)
+    pair = (tables[1049] + tables[1050]) / n_learners
+    awake = 0.0
     c0 = c1 = c2 = c3 = 0.0
+    t0 = t1 = t2 = t3 = 0.0
     for member in range(11):
         answer = answers[member]
-        at = 4 * member
-        c0 += shares[at] * answer
-        c1 += shares[at + 1] * answer
-        c2 += shares[at + 2] * answer
-        c3 += shares[at + 3] * answer
+        if answer != 0:
+            awake += tables[member]
+            at = 4 * member
+            t0 += shares[at]
+            t1 += shares[at + 1]
+            t2 += shares[at + 2]
+            t3 += shares[at + 3]
+            c0 += shares[at] * answer
+            c1 += shares[at + 1] * answer
+            c2 += shares[at + 2] * answer
+            c3 += shares[at + 3] * answer
     for place in range(n_learners):
         vote = votes[place]
-        at = 44 + 8 * place
-        c0 += (shares[at] - shares[at + 4]) * vote
-        c1 += (shares[at + 1] - shares[at + 5]) * vote
-        c2 += (shares[at + 2] - shares[at + 6]) * vote
-        c3 += (shares[at + 3] - shares[at + 7]) * vote
+        if vote != 0:
+            awake += pair
+            at = 44 + 8 * place
+            t0 += shares[at] + shares[at + 4]
+            t1 += shares[at + 1] + shares[at + 5]
+            t2 += shares[at + 2] + shares[at + 6]
+            t3 += shares[at + 3] + shares[at + 7]
+            c0 += (shares[at] - shares[at + 4]) * vote
+            c1 += (shares[at + 1] - shares[at + 5]) * vote
+            c2 += (shares[at + 2] - shares[at + 6]) * vote
+            c3 += (shares[at + 3] - shares[at + 7]) * vote
+    scratch[7], scratch[8], scratch[9], scratch[10] = c0, c1, c2, c3
+    scratch[11], scratch[12], scratch[13], scratch[14] = t0, t1, t2, t3
+    scratch[15] = awake
     copies[0] = 1 if c0 >= 0 else -1
     copies[1] = 1 if c1 >= 0 else -1
     copies[2] = 1 if c2 >= 0 else -1
@@ -171,60 +210,28 @@ def learn(
     votes, label
         Of the slot.
     answers, copies
-        What `look` wrote when the slot was decided.
-    linear, winnow, shares, top, last, scratch
-        As for `look`; all are changed.
-    tables
-        `TABLES`.
+        What members and copies said when the slot was decided.
+    linear, winnow, shares, top, tables
+        As for `ask` and `weigh`; all but the last are changed.
+    last
+        The last label is written there.
+    scratch
+        The sums that `ask` and `weigh` gave just now, of these votes, these answers and the last label among them.
     """
     n_learners = len(votes)
-    each = 1.0 / n_learners
-    awake = 0.0
-    t0 = t1 = t2 = t3 = 0.0  # all that are awake
-    w0 = w1 = w2 = w3 = 0.0  # those of them that are wrong
-    for member in range(11):
-        answer = answers[member]
-        if answer != 0:
-            awake += tables[member]
-            at = 4 * member
-            erred = 0.5 - 0.5 * (answer * label)
-            t0 += shares[at]
-            t1 += shares[at + 1]
-            t2 += shares[at + 2]
-            t3 += shares[at + 3]
-            w0 += shares[at] * erred
-            w1 += shares[at + 1] * erred
-            w2 += shares[at + 2] * erred
-            w3 += shares[at + 3] * erred
-    for place in range(n_learners):
-        vote = votes[place]
-        if vote != 0:
-            awake += each
-            at = 44 + 8 * place
-            t0 += shares[at] + shares[at + 4]
-            t1 += shares[at + 1] + shares[at + 5]
-            t2 += shares[at + 2] + shares[at + 6]
-            t3 += shares[at + 3] + shares[at + 7]
-            erred = 0.5 - 0.5 * (vote * label)
-            right = 1.0 - erred
-            w0 += shares[at] * erred + shares[at + 4] * right
-            w1 += shares[at + 1] * erred + shares[at + 5] * right
-            w2 += shares[at + 2] * erred + shares[at + 6] * right
-            w3 += shares[at + 3] * erred + shares[at + 7] * right
-    scratch[0], scratch[1], scratch[2], scratch[3] = t0, t1, t2, t3
-    scratch[4], scratch[5], scratch[6], scratch[7] = w0, w1, w2, w3
+    m0, m2, m3, m4, up, down = scratch[0], scratch[2], scratch[3], scratch[4], scratch[5], scratch[6]
     # Those awake keep together what they had together; those asleep are not touched.
-    awake = 1.0 / awake
+    awake = 1.0 / scratch[15]
     for copy in range(4):
-        total = scratch[copy]
-        erring = scratch[4 + copy]
+        total = scratch[11 + copy]
+        erring = 0.5 * (total - scratch[7 + copy] * label)
         given = tables[15 + copy] * (erring / total + SHARE_LEAST)
-        scratch[copy] = total / (total - tables[11 + copy] * erring) * (1.0 - given)
-        scratch[4 + copy] = scratch[copy] * tables[11 + copy]
-        scratch[8 + copy] = given * total * awake
-    k0, k1, k2, k3 = scratch[0], scratch[1], scratch[2], scratch[3]  # what one that is right is multiplied by
-    d0, d1, d2, d3 = scratch[4], scratch[5], scratch[6], scratch[7]  # so much less if it is wrong
-    g0, g1, g2, g3 = scratch[8], scratch[9], scratch[10], scratch[11]
+        scratch[16 + copy] = total / (total - tables[11 + copy] * erring) * (1.0 - given)
+        scratch[20 + copy] = scratch[16 + copy] * tables[11 + copy]
+        scratch[24 + copy] = given * total * awake
+    k0, k1, k2, k3 = scratch[16], scratch[17], scratch[18], scratch[19]  # what one that is right is multiplied by
+    d0, d1, d2, d3 = scratch[20], scratch[21], scratch[22], scratch[23]  # so much less if it is wrong
+    g0, g1, g2, g3 = scratch[24], scratch[25], scratch[26], scratch[27]
     for member in range(11):
         answer = answers[member]
         if answer != 0:
@@ -235,8 +242,8 @@ def learn(
             shares[at + 1] = shares[at + 1] * (k1 - d1 * erred) + g1 * gift
             shares[at + 2] = shares[at + 2] * (k2 - d2 * erred) + g2 * gift
             shares[at + 3] = shares[at + 3] * (k3 - d3 * erred) + g3 * gift
-    gift = 0.6 * each
-    lesser = 0.4 * each
+    gift = tables[1049] / n_learners
+    lesser = tables[1050] / n_learners
     for place in range(n_learners):
         vote = votes[place]
         if vote != 0:
@@ -259,24 +266,7 @@ def learn(
     kept = (1.0 - TOP_SHARE) / total
     for copy in range(4):
         top[copy] = top[copy] * kept + 0.25 * TOP_SHARE
-    # The members: where each stands now, with the last label as it was when the slot was decided.
     memory = answers[2]
-    at = 5 * n_learners + 5
-    m0 = linear[0] + linear[at] * memory
-    m2 = linear[2] + linear[at + 2] * memory
-    m3 = linear[3] + linear[at + 3] * memory
-    m4 = linear[4] + linear[at + 4] * memory
-    up = down = 0.0
-    for place in range(n_learners):
-        vote = votes[place]
-        if vote != 0:
-            up += winnow[2 * place] * (0.5 + 0.5 * vote)  # no branch: nobody can guess how they vote
-            down += winnow[2 * place + 1] * (0.5 - 0.5 * vote)
-            at = 5 * place + 5
-            m0 += linear[at] * vote
-            m2 += linear[at + 2] * vote
-            m3 += linear[at + 3] * vote
-            m4 += linear[at + 4] * vote
     scratch[0] = 0.0 if (1 if m0 >= 0 else -1) == label else 1.0 * label
     scratch[2], scratch[3], scratch[4] = m2, m3, m4
     for rank in range(2, 5):
