@@ -43,7 +43,7 @@ unit: $(VENV)/.developing  ## unit, property, conformance and end-to-end tests, 
 reproduce: $(VENV)/.installed  ## the paper's table and figures at full size, and the report, in reproduced/
 	$(BIN)/quorate reproduce all --out reproduced
 
-portfolio: $(VENV)/.installed  ## the portfolio against every other rule, on all streams and delays
+portfolio: $(VENV)/.installed  ## the portfolio against every other rule, with late and missing labels
 	$(BIN)/python -m quorate.paper.portfolio
 
 bench: $(VENV)/.developing  ## speed, as ratios against named peers in the same run
