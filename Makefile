@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet
 
-.PHONY: demo test lint types layers unit torture reproduce bench clean help
+.PHONY: demo test lint types layers unit torture reproduce portfolio bench clean help
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -46,6 +46,9 @@ torture: $(VENV)/.developing  ## 20,000 simulated runs, and eight processes kill
 
 reproduce: $(VENV)/.installed  ## the paper's table and figures at full size, and the report, in reproduced/
 	$(BIN)/quorate reproduce all --out reproduced
+
+portfolio: $(VENV)/.installed  ## the portfolio against every other rule, with late and missing labels
+	$(BIN)/python -m quorate.paper.portfolio
 
 bench: $(VENV)/.developing  ## speed, as ratios against named peers in the same run
 	$(BIN)/python -m benchmarks

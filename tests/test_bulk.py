@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quorate import Decision, Event, Join, Label, Learner, Leave, Vote, Votes
+from quorate import Decision, Event, ExtendedPWM, Join, Label, Learner, Leave, Portfolio, Vote, Votes
 from quorate.errors import RemoteError
 from quorate.events import Decisions, Labels, decode, encode
 from quorate.packing import unpack
@@ -53,7 +53,8 @@ def stories(draw: st.DrawFn) -> tuple[int, dict[str, Any], list[Any]]:
 @given(stories())
 def test_a_batch_is_its_slots_one_after_the_other(story: tuple[int, dict[str, Any], list[Any]]) -> None:
     n_members, limits, events = story
-    whole, single = (Learner("n0", NAMES[:n_members], **limits) for _ in range(2))
+    rule = ExtendedPWM if n_members % 2 else Portfolio
+    whole, single = (Learner("n0", NAMES[:n_members], rule(n_members), **limits) for _ in range(2))
     flying: list[Decisions] = []
     for event in events:
         if isinstance(event, tuple):

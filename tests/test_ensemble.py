@@ -141,7 +141,7 @@ def test_a_view_is_asked_once_a_slot() -> None:
 def test_an_inner_ensemble_learns_from_the_votes_it_cast() -> None:
     """Its member changes its mind between the decision and the label; the label is for what was said."""
     mood = {"says": True}
-    inner = Ensemble({"i": lambda x: mood["says"]})
+    inner = Ensemble({"i": lambda x: mood["says"]}, rule=ExtendedPWM)
     outer = Ensemble({"inner": inner})
     slot = outer.decide_one({}).slot
     mood["says"] = False

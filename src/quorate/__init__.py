@@ -28,6 +28,7 @@ from quorate.rules import (
     ExtendedPWM,
     FixedShare,
     MajorityClass,
+    Portfolio,
     PreviousLabel,
     Rule,
     WeightedMajority,
@@ -35,7 +36,14 @@ from quorate.rules import (
 )
 
 if TYPE_CHECKING:
-    from quorate.bounds import Certificate, Monitor, best_static_rule, certify
+    from quorate.bounds import (
+        Certificate,
+        Monitor,
+        TrackingCertificate,
+        best_static_rule,
+        certify,
+        certify_portfolio,
+    )
     from quorate.ensemble import Cascade, Ensemble
 
 __all__ = [
@@ -59,10 +67,12 @@ __all__ = [
     "MajorityClass",
     "MissingExtraError",
     "Monitor",
+    "Portfolio",
     "PreviousLabel",
     "QuorateError",
     "RemoteError",
     "Rule",
+    "TrackingCertificate",
     "Vote",
     "Votes",
     "WeightedMajority",
@@ -70,13 +80,17 @@ __all__ = [
     "__version__",
     "best_static_rule",
     "certify",
+    "certify_portfolio",
     "decode",
     "encode",
 ]
 
 _LAZY = {
     **dict.fromkeys(("Cascade", "Ensemble"), "quorate.ensemble"),
-    **dict.fromkeys(("Certificate", "Monitor", "best_static_rule", "certify"), "quorate.bounds"),
+    **dict.fromkeys(
+        ("Certificate", "Monitor", "TrackingCertificate", "best_static_rule", "certify", "certify_portfolio"),
+        "quorate.bounds",
+    ),
 }
 
 

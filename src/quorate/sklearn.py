@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from quorate._extras import load
-from quorate.rules import ExtendedPWM, Rule
+from quorate.rules import Portfolio, Rule
 from quorate.rules.shares import cascade_shares, share_behind
 
 load("sklearn", "quorate.sklearn")
@@ -47,7 +47,7 @@ class EnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Names and classifiers.
     rule
         How votes are weighed: a rule's class, or any function from the number of learners to a rule. Default:
-        `ExtendedPWM`.
+        `Portfolio`.
     fixed
         Whether the estimators were given fitted and are never retrained: then `fit` learns only the weights. Where the
         ensemble itself is cloned, as in cross-validation, give them as scikit-learn's `FrozenEstimator`.
@@ -80,8 +80,9 @@ class EnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ... ]).fit(X[:400], y[:400])
     >>> round(model.score(X[400:], y[400:]), 3)
     0.947
-    >>> model.rules_[0].weights
-    [-1, 1, 1, 1]
+    >>> shares = model.rules_[0].explain()
+    >>> max(shares, key=shares.get)
+    'plain majority'
     """
 
     def __init__(
@@ -169,7 +170,7 @@ class EnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("estimators is empty; an ensemble has at least 1 learner")
         self.classes_ = classes
         self.estimators_ = [estimator if self.fixed else clone(estimator) for _name, estimator in self.estimators]
-        make = self.rule or ExtendedPWM
+        make = self.rule or Portfolio
         self.rules_ = [make(len(self.estimators_)) for _ in classes[1:]]
 
     def _answers(self, X: NDArray[Any]) -> NDArray[np.int64]:

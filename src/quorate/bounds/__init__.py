@@ -17,6 +17,7 @@ from quorate.bounds.paper import (
     paper_theorem_10,
 )
 from quorate.bounds.static_rule import StaticRule, best_static_rule
+from quorate.bounds.tracking import Stretch, TrackingCertificate, certify_portfolio
 
 __all__ = [
     "BestLearner",
@@ -25,9 +26,12 @@ __all__ = [
     "PaperQuantities",
     "Part",
     "StaticRule",
+    "Stretch",
+    "TrackingCertificate",
     "all_mistakes_max",
     "best_static_rule",
     "certify",
+    "certify_portfolio",
     "decision_list",
     "late_labels",
     "paper_b1",

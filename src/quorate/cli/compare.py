@@ -14,10 +14,13 @@ from rich.text import Text
 from quorate._extras import load
 from quorate.cli.output import Output, check_writable, print_json, progress_bar
 from quorate.errors import LocalError
-from quorate.evaluate import Comparison, compare, model_from_text, rolling_mean
+from quorate.evaluate import Comparison, compare, model_from_text, rolling_mean, shares_over_time
 from quorate.rules import BASELINES
 
 __all__ = ["draw", "show"]
+
+#: The rule to take where one knows nothing of the stream.
+RECOMMENDED = "Portfolio"
 
 
 def show(
@@ -83,6 +86,8 @@ def _print(comparison: Comparison, out: Path) -> None:
         if row.kind == "learner" and row.name != best_learner:
             continue
         note = {"baseline": " (baseline)", "learner": " alone (the best)", "scheme": " (retrains)"}.get(row.kind, "")
+        if row.name == RECOMMENDED:
+            note = " (recommended)"
         bounds = row.interval("error")
         half = "" if bounds is None else f" ± {(bounds[1] - bounds[0]) / 2:.2%}"
         table.add_row(
@@ -91,30 +96,42 @@ def _print(comparison: Comparison, out: Path) -> None:
             f"{row.mean('balanced_error'):.2%}",
             f"{row.mean('kappa'):.3f}",
             f"{row.mean('kappa_temporal'):.3f}",
-            style=None if row.kind == "rule" else "dim",
+            style="bold" if row.name == RECOMMENDED else None if row.kind == "rule" else "dim",
         )
     console.print(table)
     console.print(f"Written to {out}: compare.json, compare.parquet (every slot), compare.png", highlight=False)
 
 
 def draw(comparison: Comparison, out: Path) -> None:
-    """Draw the rolling error of each rule and baseline, of the first repeat."""
+    """Draw the rolling error of each rule and baseline, of the first repeat, and what the portfolio trusted."""
     from matplotlib.figure import Figure
 
     labels = comparison.recordings[0].labels
     window = comparison.facts["window"]
-    figure = Figure(figsize=(11, 6), layout="constrained")
-    axes = figure.subplots()
+    has_portfolio = RECOMMENDED in comparison.decisions[0]
+    figure = Figure(figsize=(11, 9 if has_portfolio else 6), layout="constrained")
+    axes, *below = figure.subplots(2 if has_portfolio else 1, squeeze=False, height_ratios=[2, 1][: 1 + has_portfolio])[
+        :, 0
+    ]
     step = max(1, len(labels) // 5000)  # more points than pixels only cost time
     for row in comparison.rows:
         if row.kind == "learner":
             continue
         errors = rolling_mean(comparison.decisions[0][row.name] != labels, window, step)
         style = {"color": "black", "linewidth": 1.0} if row.name in BASELINES else {"linewidth": 1.5}
+        if row.name == RECOMMENDED:
+            style = {"color": "crimson", "linewidth": 2.5, "zorder": 3}
         line = {"PreviousLabel": ":", "MajorityClass": "--"}.get(row.name, "-")
         label = f"{row.name}  {row.mean('error'):.2%}"
         axes.plot(range(0, len(labels), step), errors, linestyle=line, label=label, **style)
     axes.set(xlabel="slot", ylabel=f"wrong, of the last {window}", xlim=(0, len(labels)), ylim=(0, None))
     axes.set_title(f"{Path(comparison.facts['source']).name}: rolling error, and the error over all slots")
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9, frameon=False)
+    for under in below:
+        trusted = shares_over_time(comparison.recordings[0])
+        if trusted["slots"]:
+            under.stackplot(trusted["slots"], list(trusted["shares"].values()), labels=list(trusted["shares"]))
+            under.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9, frameon=False)
+        under.set(xlabel="slot", ylabel="share", xlim=(0, len(labels)), ylim=(0, 1))
+        under.set_title(f"{RECOMMENDED}: what it trusted")
     figure.savefig(out, dpi=120)

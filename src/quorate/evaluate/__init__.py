@@ -7,6 +7,7 @@ from quorate.evaluate.prequential import prequential
 from quorate.evaluate.recorded import Recorded, read_recording
 from quorate.evaluate.recording import Recording, arriving, decide
 from quorate.evaluate.result import Comparison, Row, versions
+from quorate.evaluate.trust import shares_over_time
 
 __all__ = [
     "Comparison",
@@ -26,6 +27,7 @@ __all__ = [
     "prequential",
     "read_recording",
     "rolling_mean",
+    "shares_over_time",
     "train",
     "versions",
 ]

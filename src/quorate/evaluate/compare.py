@@ -76,7 +76,7 @@ def compare(
     views
         Whether each learner sees only its share of the columns; or the columns of each.
     rules
-        The rules to compare, by name. Default: all.
+        The rules to compare, by name. Default: all, the portfolio first.
     delay, label_prob, observe_prob
         As for `quorate.streams.Feedback`; a delay may also be text, as on the command line, and ``column:NAME`` takes
         it from the stream.
@@ -114,8 +114,8 @@ def compare(
     >>> for row in comparison.rows[:3]:
     ...     print(row.name, round(row.mean("error"), 3))
     FixedShare 0.118
+    Portfolio 0.12
     AverageMajority 0.12
-    AdaBoostWeights 0.12
     """
     making = chosen_schemes(schemes) if schemes else {}
     stream = LabelledTables(source, label, positive, types, on_bad_row, drop, progress)

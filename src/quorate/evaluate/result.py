@@ -15,6 +15,7 @@ from quorate._extras import load
 from quorate._version import __version__
 from quorate.evaluate.measures import FADING, Measures, fading_mean, finite, interval, rolling_mean
 from quorate.evaluate.recording import BLOCK_SLOTS, Recording
+from quorate.evaluate.trust import shares_over_time
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,7 +96,10 @@ class Comparison(msgspec.Struct, frozen=True):
             }
             for row in self.rows
         ]
-        return {"rows": rows, "curves": self.curves(), **self.facts}
+        curves = self.curves()
+        if "Portfolio" in self.decisions[0]:
+            curves["portfolio"] = shares_over_time(self.recordings[0])
+        return {"rows": rows, "curves": curves, **self.facts}
 
     def curves(self, points: int = 200) -> dict[str, Any]:
         """The windowed and the fading error of each rule and baseline over the first repeat, at some points."""

@@ -7,6 +7,7 @@ caller takes the steps. Everything works on whole byte strings, which is what ma
 from __future__ import annotations
 
 from array import array
+from itertools import repeat
 from operator import ne
 
 from quorate.events import Decisions
@@ -53,6 +54,8 @@ def record_run(fold: Fold, place: int, first_slot: int, packed: bytes, count: in
         return False  # a repeat, or a contradiction
     slots.numbers.extend(range(first_slot + known, first_slot + count))
     slots.marks += bytes(opened)
+    if slots.notes is not None:
+        slots.notes.extend(repeat(0, opened))
     slots.rows += bytes(opened * width)
     span = slice(at * width + byte, (at + count) * width, width)
     slots.rows[span] = _or(slots.rows[span], codes.translate(_SHIFTED[pair]))
@@ -102,6 +105,10 @@ def close_run(fold: Fold, first_slot: int, values: bytes, votes: bytes, count: i
     held = slots.marks[at : at + count].translate(_LABEL)
     if any(held) and not _learn(fold, votes, held, codes_of(values, count)):
         return False
+    if fold.noting is not None and slots.notes is not None:
+        rows = _cut(votes, slots.width)
+        note_of = {row: fold.noting.note(unpack(row, slots.n_learners)) for row in set(rows)}
+        slots.notes[at : at + count] = array("I", [note_of[row] for row in rows])
     synchronous = _whole_rows(votes, slots.n_learners).translate(_SYNCHRONOUS_MARK)
     slots.marks[at : at + count] = _or(held, _or(codes_of(values, count).translate(_PLUS_MARK), synchronous))
     slots.rows[at * slots.width : (at + count) * slots.width] = votes

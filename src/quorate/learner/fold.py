@@ -10,7 +10,7 @@ from quorate.learner.counters import Counters
 from quorate.learner.life import LIFE, Input, State
 from quorate.learner.membership import Membership
 from quorate.learner.slots import CLOSED, DECIDED_PLUS, LABEL_BITS, SYNCHRONOUS, Slots
-from quorate.rules import Rule
+from quorate.rules import NotingRule, Rule
 
 __all__ = ["Fold", "Watcher"]
 
@@ -57,7 +57,8 @@ class Fold:
         self.rule = rule
         self.horizon = horizon
         self.open_slots_max = open_slots_max
-        self.slots = Slots(len(membership.members))
+        self.slots = Slots(len(membership.members), noted=isinstance(rule, NotingRule))
+        self.noting = rule if isinstance(rule, NotingRule) else None
         self.n_closed = 0  # of the slots kept, how many are closed
         self.last_closed = -1
         self.counters = Counters()
@@ -179,12 +180,15 @@ class Fold:
         votes = self.membership.as_of_now(decision)
         synchronous = 0 not in decision.votes
         stale = bool(self.watchers) and (synchronous != (0 not in votes) or self.rule.predict(votes) != decision.value)
+        note = None if self.noting is None else self.noting.note(votes)
         if label := slots.label(at):  # first: a rule that raises leaves the slot open
             self._update(votes, label, synchronous, decision.value, closing=True)
         self._pass_over_before(slot)
         at = slots.first + self.n_closed
         if votes != slots.votes(at):  # those of the decision hold, not what came while it was under way
             slots.set_votes(at, votes)
+        if note is not None and slots.notes is not None:
+            slots.notes[at] = note
         slots.marks[at] |= CLOSED | SYNCHRONOUS * synchronous | DECIDED_PLUS * (decision.value == 1)
         self.n_closed += 1
         self.last_closed = slot
@@ -201,15 +205,24 @@ class Fold:
             self.step(before, Input.PASSED_OVER, None)
 
     def _learn(self, slot: int, at: int, label: int) -> bool:
-        mark = self.slots.marks[at]
-        self._update(self.slots.votes(at), label, bool(mark & SYNCHRONOUS), 1 if mark & DECIDED_PLUS else -1)
+        mark, decision = self.slots.marks[at], 1 if self.slots.marks[at] & DECIDED_PLUS else -1
+        note = None if self.slots.notes is None else self.slots.notes[at]
+        self._update(self.slots.votes(at), label, bool(mark & SYNCHRONOUS), decision, note=note)
         self.slots.set_label(at, label)
         return True
 
     def _update(
-        self, votes: tuple[int, ...], label: int, synchronous: bool, decision: int, closing: bool = False
+        self,
+        votes: tuple[int, ...],
+        label: int,
+        synchronous: bool,
+        decision: int,
+        closing: bool = False,
+        note: int | None = None,
     ) -> None:
-        if synchronous == (0 not in votes):
+        if note is not None and self.noting is not None:
+            changed = self.noting.update(votes, label, synchronous=synchronous, note=note)
+        elif synchronous == (0 not in votes):
             changed = self.rule.update(votes, label)
         else:
             changed = self.rule.update(votes, label, synchronous=synchronous)

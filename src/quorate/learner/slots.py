@@ -30,6 +30,8 @@ class Slots:
     ----------
     n_learners
         How many members vote.
+    noted
+        Whether a rule's note is kept with each slot, in 4 bytes.
 
     Examples
     --------
@@ -40,12 +42,13 @@ class Slots:
     ((0, -1, 0), 1, None)
     """
 
-    def __init__(self, n_learners: int) -> None:
+    def __init__(self, n_learners: int, noted: bool = False) -> None:
         self.n_learners = n_learners
         self.width = bytes_needed(n_learners)
         self.numbers = array("q")
         self.marks = bytearray()
         self.rows = bytearray()
+        self.notes = array("I") if noted else None
         self.first = 0  # rows before this one are dropped, and removed now and then
 
     def __len__(self) -> int:
@@ -76,6 +79,8 @@ class Slots:
         at = self.place(slot)
         self.numbers.insert(at, slot)
         self.marks.insert(at, 0)
+        if self.notes is not None:
+            self.notes.insert(at, 0)
         self.rows[at * self.width : at * self.width] = bytes(self.width)
         return at
 
@@ -83,6 +88,8 @@ class Slots:
         """Keep the slots from one place to before another no longer."""
         del self.numbers[at:end]
         del self.marks[at:end]
+        if self.notes is not None:
+            del self.notes[at:end]
         del self.rows[at * self.width : end * self.width]
 
     def drop_first(self, count: int = 1) -> None:

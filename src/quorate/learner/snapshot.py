@@ -28,6 +28,7 @@ class _SlotsState(msgspec.Struct):
     numbers: list[int]
     marks: bytes
     votes: bytes
+    notes: list[int] | None = None
 
 
 class _LearnerState(msgspec.Struct):
@@ -59,11 +60,14 @@ def snapshot(learner: Learner) -> dict[str, Any]:
             numbers=slots.numbers[slots.first :].tolist(),
             marks=bytes(slots.marks[slots.first :]),
             votes=bytes(slots.rows[slots.first * slots.width :]),
+            notes=None if slots.notes is None else slots.notes[slots.first :].tolist(),
         ),
         counters=learner.counters,
         rule=learner.rule.snapshot(),
     )
     document: dict[str, Any] = msgspec.to_builtins(state)
+    if document["slots"]["notes"] is None:  # as most rules give none
+        del document["slots"]["notes"]
     return document
 
 
@@ -92,7 +96,7 @@ def restore(kind: type[LearnerT], document: dict[str, Any], rule: type[Rule] | N
     _require(not missing, "counters", f"{', '.join(sorted(missing))} is missing")
     fold = learner._fold
     fold.membership = Membership(state.members, state.epoch, former)
-    fold.slots = _restored_slots(state)
+    fold.slots = _restored_slots(state, fold.slots.notes is not None)
     fold.n_closed = sum(1 for mark in state.slots.marks if mark & CLOSED)
     fold.last_closed = last_closed
     fold.counters = state.counters
@@ -100,8 +104,8 @@ def restore(kind: type[LearnerT], document: dict[str, Any], rule: type[Rule] | N
     return learner
 
 
-def _restored_slots(state: _LearnerState) -> Slots:
-    kept = Slots(len(state.members))
+def _restored_slots(state: _LearnerState, noted: bool) -> Slots:
+    kept = Slots(len(state.members), noted)
     numbers, marks, votes, width = state.slots.numbers, state.slots.marks, state.slots.votes, kept.width
     _require(len(marks) == len(numbers), "slots.marks", "there is not one mark a slot")
     _require(len(votes) == len(numbers) * width, "slots.votes", "there is not one row of votes a slot")
@@ -121,6 +125,11 @@ def _restored_slots(state: _LearnerState) -> Slots:
     kept.numbers = array("q", numbers)
     kept.marks = bytearray(marks)
     kept.rows = bytearray(votes)
+    notes = state.slots.notes or []
+    _require(len(notes) == (len(numbers) if noted else 0), "slots.notes", "there is not one note a slot of this rule")
+    if noted:
+        _require(all(0 <= note < 1 << 32 for note in notes), "slots.notes", "a note is no number of 32 bits")
+        kept.notes = array("I", notes)
     return kept
 
 

@@ -12,12 +12,13 @@ import difflib
 from quorate.errors import LocalError
 from quorate.rules.adaboost_weights import AdaBoostWeights
 from quorate.rules.average_majority import AverageMajority
-from quorate.rules.base import BaseRule, Rule
+from quorate.rules.base import BaseRule, NotingRule, Rule
 from quorate.rules.baselines import MajorityClass, PreviousLabel
 from quorate.rules.blum_majority import BlumMajority
 from quorate.rules.checks import check_rule, yield_checks
 from quorate.rules.extended_pwm import ExtendedPWM
 from quorate.rules.fixed_share import FixedShare
+from quorate.rules.portfolio import Portfolio
 from quorate.rules.pwm import PWM
 from quorate.rules.weighted_majority import WeightedMajority
 from quorate.rules.winnow2 import Winnow2
@@ -33,6 +34,8 @@ __all__ = [
     "ExtendedPWM",
     "FixedShare",
     "MajorityClass",
+    "NotingRule",
+    "Portfolio",
     "PreviousLabel",
     "Rule",
     "WeightedMajority",
@@ -46,6 +49,7 @@ __all__ = [
 RULES: dict[str, type[BaseRule]] = {
     rule.__name__: rule
     for rule in (
+        Portfolio,
         PWM,
         ExtendedPWM,
         WeightedMajority,

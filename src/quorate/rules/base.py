@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["BaseRule", "Rule", "read_state", "read_versioned"]
+__all__ = ["BaseRule", "NotingRule", "Rule", "read_state", "read_versioned"]
 
 
 @runtime_checkable
@@ -75,6 +75,23 @@ class Rule(Protocol):
     @classmethod
     def restore(cls, snapshot: dict[str, Any]) -> Self:
         """Make a rule from its snapshot."""
+
+
+@runtime_checkable
+class NotingRule(Rule, Protocol):
+    """A rule that wants to be told, with a late label, what it noted when the slot was decided.
+
+    From `predict` and `update` alone a rule cannot know how late labels are: what it says now of a slot whose label has
+    come may be better than what it said then. A learner keeps the note with the slot, and hands it back.
+    """
+
+    def note(self, votes: Sequence[int]) -> int:
+        """What to remember of a slot that is decided now: a number of up to 32 bits. Changes nothing."""
+
+    def update(
+        self, votes: Sequence[int], label: int, *, synchronous: bool | None = None, note: int | None = None
+    ) -> bool:
+        """Learn from one labelled slot, with its note; without, as if it had been decided just now."""
 
 
 class BaseRule(abc.ABC):

@@ -27,7 +27,7 @@ class EnsembleTable(msgspec.Struct, frozen=True, kw_only=True):
 
     name: _Text
     """Its name; the stream of the log is called after it."""
-    rule: _Text = "ExtendedPWM"
+    rule: _Text = "Portfolio"
     """How votes become a decision."""
     horizon: Annotated[int, msgspec.Meta(ge=0, le=100_000_000)] = 1000
     """How many slots a label may be late."""

@@ -68,6 +68,7 @@ _ALL = "DIS DYN ONL COM IND DEL"
 # Name: the source, the paper's marks, ours. A rule of ours takes any votes, abstentions among them, and its learner
 # keeps them until their labels come: so all rules have DIS and DEL here.
 _TABLE = {
+    "Portfolio": ("ours; Herbster, Warmuth 1998", "", _ALL),
     "PWM": ("the paper", _ALL, _ALL),
     "ExtendedPWM": ("the paper", _ALL, _ALL),
     "AverageMajority": ("Gao 2007", "", "DIS COM IND DEL"),
@@ -91,7 +92,7 @@ def entries() -> list[Entry]:
     """Every rule and scheme with its marks.
 
     >>> [entry.name for entry in entries() if not entry.paper.dyn]
-    ['AverageMajority', 'AdaBoostWeights']
+    ['Portfolio', 'AverageMajority', 'AdaBoostWeights']
     """
     return [
         Entry(name, "rule" if name in RULES else "scheme", source, Marks.of(paper), Marks.of(ours))

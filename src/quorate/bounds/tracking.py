@@ -1,0 +1,318 @@
+"""What a portfolio is guaranteed against the best sequence of its members, for the losses that were incurred.
+
+`docs/guarantees.md`, section 6, has the proof. A certificate is a list of stretches. Over each, some member was
+followed by some copy, and what was really run bounds the copy's mistakes, and then the portfolio's.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from quorate.bounds.inputs import checked, checked_arrivals
+from quorate.errors import CertificateError, LocalError
+from quorate.rules import Portfolio
+from quorate.rules import portfolio_steps as steps
+from quorate.rules.inputs import learning_order
+from quorate.rules.portfolio_kernels import Trace
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+__all__ = ["Stretch", "TrackingCertificate", "certify_portfolio"]
+
+#: Logarithms are rounded; a bound is what follows if all of them were so much too small.
+SLACK = 1e-6
+#: How many mistakes a change of the member must save, in the sequences that are tried.
+PENALTIES = (1000.0, 300.0, 100.0, 30.0, 10.0)
+
+
+class Stretch(msgspec.Struct, frozen=True):
+    """Some labels in a row, and the member that is compared with there.
+
+    Parameters
+    ----------
+    first, last
+        From which label to which, in the order in which they were learned.
+    member
+        Its name.
+    copy
+        Through which of the four copies it is followed.
+    member_mistakes
+        How often the member was wrong.
+    asleep_mistakes
+        How often the copy was wrong where the member slept.
+    stale
+        Late labels: how often the copy had decided wrong, and would decide right when the label came.
+    entry, copy_entry
+        The member's share in the copy, and the copy's share, at the beginning.
+    given
+        What the copy shared out meanwhile: the sum of -ln(1 - g).
+
+    Examples
+    --------
+    >>> (stretch,) = certify_portfolio([[1, -1]] * 200, [1] * 200).stretches
+    >>> stretch.member, stretch.copy, stretch.member_mistakes, stretch.mistakes_max
+    ('always +1', 0, 0, 160)
+    """
+
+    first: int
+    last: int
+    member: str
+    copy: int
+    member_mistakes: int
+    asleep_mistakes: int
+    stale: int
+    entry: float
+    copy_entry: float
+    given: float
+
+    @property
+    def length(self) -> int:
+        """How many labels it is about."""
+        return self.last - self.first + 1
+
+    @property
+    def copy_mistakes_max(self) -> int:
+        """The most mistakes the copy can have made."""
+        followed = _most(self.entry, self.member_mistakes, self.given, steps.COPY_RATES[self.copy])
+        return min(self.length, followed + self.asleep_mistakes + self.stale)
+
+    @property
+    def mistakes_max(self) -> int:
+        """The most mistakes the copies together can have made."""
+        given = -math.log1p(-steps.TOP_SHARE) * self.length
+        return min(self.length, _most(self.copy_entry, self.copy_mistakes_max, given, steps.TOP_RATE))
+
+    def check(self) -> None:
+        """Refuse numbers that cannot be."""
+        if not 0 <= self.first <= self.last or not 0 <= self.copy < steps.N_COPIES:
+            raise CertificateError(f"there is no stretch from {self.first} to {self.last} of copy {self.copy}")
+        if min(self.member_mistakes, self.asleep_mistakes, self.stale) < 0:
+            raise CertificateError(f"the stretch from {self.first} has fewer than no mistakes")
+        least = -math.log1p(-steps.COPY_SHARES[self.copy] * steps.SHARE_LEAST) * self.length * (1 - SLACK)
+        if not (0 < self.entry <= 1 and 0 < self.copy_entry <= 1 and least <= self.given < math.inf):
+            raise CertificateError(f"the stretch from {self.first} has shares that cannot be")
+
+
+def _most(entry: float, mistakes: int, given: float, rate: float) -> int:
+    """The most decisions by weighted majority that were wrong, when one of those weighed made so many mistakes."""
+    logarithm = -math.log(entry) - mistakes * math.log1p(-rate) + given
+    return math.floor((logarithm + SLACK) / -math.log1p(-rate / 2))
+
+
+class TrackingCertificate(msgspec.Struct, frozen=True):
+    """At most so many mistakes, given how often the members that are compared with were wrong.
+
+    Parameters
+    ----------
+    mistakes_max
+        The most mistakes, of all slots, that the portfolio can have made; a slot without a label counts as one.
+    mistakes
+        How many it did make, of the slots whose labels were learned.
+    n_slots, n_learners
+        What it is about.
+    n_labels
+        How many labels were learned.
+    n_stale
+        Late labels: how often it had decided wrong, and would decide right when the label came.
+    stretches
+        The sequence of members, one stretch after the other.
+
+    Examples
+    --------
+    >>> certificate = certify_portfolio([[1, -1]] * 100 + [[-1, 1]] * 100, [1] * 200)
+    >>> certificate.mistakes, certificate.members_mistakes, certificate.mistakes_max
+    (1, 0, 160)
+    >>> TrackingCertificate.from_document(certificate.document()).verify()
+    """
+
+    mistakes_max: int
+    mistakes: int
+    n_slots: int
+    n_learners: int
+    n_labels: int
+    n_stale: int
+    stretches: list[Stretch]
+
+    @property
+    def members_mistakes(self) -> int:
+        """How many mistakes the sequence of members made; where one slept, what the copy made."""
+        return sum(stretch.member_mistakes + stretch.asleep_mistakes for stretch in self.stretches)
+
+    @property
+    def regret(self) -> int:
+        """The tracking regret: how many more mistakes than the sequence of members; negative where fewer."""
+        return self.mistakes - self.members_mistakes
+
+    def _follows(self) -> int:
+        heard = sum(stretch.mistakes_max for stretch in self.stretches) + self.n_stale
+        return min(heard, self.n_labels) + self.n_slots - self.n_labels
+
+    def verify(self, votes: Any = None, labels: Any = None, arrivals: Any = None) -> None:
+        """Check that the number follows from the stretches; with the data, that a run over these gives them.
+
+        Raises
+        ------
+        CertificateError
+            It does not follow, or the data are others.
+        """
+        expected = 0
+        for stretch in self.stretches:
+            stretch.check()
+            if stretch.first != expected:
+                raise CertificateError(f"a stretch begins at {stretch.first}, not at {expected}")
+            expected = stretch.last + 1
+        if expected != self.n_labels or self.n_labels > self.n_slots or self.n_stale < 0:
+            raise CertificateError(f"the stretches are about {expected} labels, not {self.n_labels} of {self.n_slots}")
+        if self._follows() != self.mistakes_max:
+            raise CertificateError(f"it follows {self._follows()}, but {self.mistakes_max} is claimed")
+        if not 0 <= self.mistakes <= self.mistakes_max:
+            raise CertificateError(f"{self.mistakes} mistakes are ruled out: there were at most {self.mistakes_max}")
+        if votes is not None:
+            run = _Run(votes, labels, arrivals)
+            claimed = [(each.first, each.last, each.member, each.copy) for each in self.stretches]
+            if any(member not in run.names for _, _, member, _ in claimed) or expected != len(run.labels):
+                raise CertificateError("a run over these votes and labels has other members or labels")
+            if run.certificate([run.stretch(*each) for each in claimed]) != self:
+                raise CertificateError("a run over these votes and labels gives another certificate")
+
+    def document(self) -> dict[str, Any]:
+        """Everything, as a JSON-able dict; `from_document` reads it."""
+        built: dict[str, Any] = msgspec.to_builtins(self)
+        return {**built, "schema": 1}
+
+    @classmethod
+    def from_document(cls, document: Any) -> TrackingCertificate:
+        """Read a certificate, to verify it."""
+        try:
+            if document.get("schema") != 1:
+                raise CertificateError(f"a certificate of schema {document.get('schema')!r}; this version reads 1")
+            return msgspec.convert(document, cls)
+        except (AttributeError, msgspec.ValidationError) as error:
+            raise CertificateError(f"this is no certificate: {error}") from None
+
+
+class _Run:
+    """A run of a new portfolio, and all that a certificate asks about it, label after label."""
+
+    def __init__(self, votes: Any, labels: Any, arrivals: Any) -> None:
+        matrix, truth = checked(votes, labels, unknown=True)
+        came = checked_arrivals(arrivals, truth)
+        self.n_slots, self.n_learners = matrix.shape
+        order, _ = learning_order(came)
+        rule = Portfolio(self.n_learners)
+        trace = Trace(self.n_slots, self.n_learners, np.arange(len(order)))
+        self.names = list(rule.explain())
+        decided = rule._traced(matrix, np.where(truth == 0, np.int8(1), truth), came, trace)[order]
+        self.labels = truth[order]
+        opposites = np.stack((matrix, -matrix), axis=2).reshape(self.n_slots, -1)
+        answers = np.concatenate((trace.answers, opposites), axis=1)[order]
+        self.wrong, self.awake = answers == -self.labels[:, None], answers != 0
+        self.mistakes = int((decided != self.labels).sum())
+        copies = trace.copies[order]
+        voted = np.where((trace.top * copies).sum(axis=1) >= 0, 1, -1)  # what the copies said, weighed as of now
+        self.n_stale = int(((decided != self.labels) & (voted == self.labels)).sum())
+        self.top = trace.top
+        self.shares, self.mass, self.given, self.copies_wrong, self.copies_stale = [], [], [], [], []
+        for copy in range(steps.N_COPIES):
+            shares = trace.shares[:, copy :: steps.N_COPIES]
+            awake = (shares * self.awake).sum(axis=1)
+            erring = (shares * self.wrong).sum(axis=1) / awake
+            now = np.where((shares * answers).sum(axis=1) >= 0, 1, -1)
+            self.shares.append(shares)
+            self.mass.append(shares.sum(axis=1))
+            self.given.append(-np.log1p(-steps.COPY_SHARES[copy] * (erring + steps.SHARE_LEAST)))
+            self.copies_wrong.append(copies[:, copy] != self.labels)
+            self.copies_stale.append((copies[:, copy] != self.labels) & (now == self.labels))
+
+    def stretch(self, first: int, last: int, member: str, copy: int) -> Stretch:
+        """What there is to say of a stretch."""
+        place, rows = self.names.index(member), slice(first, last + 1)
+        awake = self.awake[rows, place]
+        return Stretch(
+            first=first,
+            last=last,
+            member=member,
+            copy=copy,
+            member_mistakes=int(self.wrong[rows, place].sum()),
+            asleep_mistakes=int((self.copies_wrong[copy][rows] & ~awake).sum()),
+            stale=int((self.copies_stale[copy][rows] & awake).sum()),
+            entry=min(1.0, float(self.shares[copy][first, place] / self.mass[copy][first])),
+            copy_entry=min(1.0, float(self.top[first, copy])),
+            given=float(self.given[copy][rows].sum()),
+        )
+
+    def path(self, penalty: float) -> list[tuple[int, int, str]]:
+        """The members with the fewest mistakes, an absence counting one, when each change costs so many more."""
+        if not len(self.labels):
+            return []
+        costs = (self.wrong | ~self.awake).astype(np.float64)
+        best = costs[0].copy()
+        stays = np.ones(costs.shape, bool)
+        froms = np.zeros(len(costs), np.intp)
+        for label in range(1, len(costs)):
+            froms[label] = best.argmin()
+            other = best[froms[label]] + penalty
+            stays[label] = best <= other
+            best = np.minimum(best, other) + costs[label]
+        place = int(best.argmin())
+        found, last = [], len(costs) - 1
+        for label in range(len(costs) - 1, 0, -1):
+            if not stays[label, place]:
+                found.append((label, last, self.names[place]))
+                place, last = int(froms[label]), label - 1
+        return [*reversed([*found, (0, last, self.names[place])])]
+
+    def certificate(self, stretches: list[Stretch]) -> TrackingCertificate:
+        """Put the stretches together."""
+        made = TrackingCertificate(
+            0, self.mistakes, self.n_slots, self.n_learners, len(self.labels), self.n_stale, stretches
+        )
+        return msgspec.structs.replace(made, mistakes_max=made._follows())
+
+
+def certify_portfolio(
+    votes: ArrayLike, labels: ArrayLike, *, arrivals: ArrayLike | None = None, switches_max: int | None = None
+) -> TrackingCertificate:
+    """Give the smallest number of mistakes that a portfolio cannot have exceeded on these votes and labels.
+
+    Parameters
+    ----------
+    votes
+        Of shape (slots, learners): -1, +1, or 0 for an absent learner.
+    labels
+        Of shape (slots,): -1 or +1, or 0 where the label is not known.
+    arrivals
+        The slot at whose end each label came, or `quorate.streams.NEVER`.
+    switches_max
+        How often the sequence of members that is compared with may change. Default: as often as helps.
+
+    Examples
+    --------
+    A learner that is always right, and at half time it is another one:
+
+    >>> votes = [[1, -1], [-1, 1]] * 250 + [[-1, 1], [1, -1]] * 250
+    >>> certificate = certify_portfolio(votes, [1, -1] * 500)
+    >>> certificate.mistakes, certificate.members_mistakes, certificate.mistakes_max
+    (5, 3, 174)
+    """
+    if switches_max is not None and switches_max < 0:
+        raise LocalError(f"switches_max is {switches_max}; it must be at least 0")
+    run = _Run(votes, labels, arrivals)
+    found = []
+    for penalty in (math.inf, *PENALTIES):
+        path = run.path(penalty)
+        if switches_max is None or len(path) <= switches_max + 1:
+            found.append(
+                run.certificate(
+                    [
+                        min((run.stretch(*each, copy) for copy in range(steps.N_COPIES)), key=lambda s: s.mistakes_max)
+                        for each in path
+                    ]
+                )
+            )
+    return min(found, key=lambda certificate: certificate.mistakes_max)

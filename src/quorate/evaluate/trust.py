@@ -1,0 +1,66 @@
+"""What a portfolio trusted, over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quorate.evaluate.recording import Recording
+from quorate.rules import Portfolio
+from quorate.rules import portfolio_steps as steps
+from quorate.rules.inputs import learning_order
+
+__all__ = ["shares_over_time"]
+
+
+def shares_over_time(recording: Recording, points: int = 200, shown: int = 8) -> dict[str, Any]:
+    """Run a portfolio over a recording, and give the shares of its members as they were at some labels.
+
+    Parameters
+    ----------
+    recording
+        Votes, labels and arrivals.
+    points
+        At how many labels, evenly spread.
+    shown
+        How many members are told apart, those with the largest mean share; the others are summed up as ``others``.
+
+    Returns
+    -------
+    dict
+        ``slots``, at whose end the labels came, and ``shares``, a list a member.
+
+    Examples
+    --------
+    >>> labels = np.array([1, -1] * 100, np.int8)
+    >>> votes = np.stack((-labels, np.ones_like(labels)), axis=1)  # the first is always wrong
+    >>> trusted = shares_over_time(Recording(["ann", "bob"], votes, labels, np.arange(200)), points=3)
+    >>> trusted["slots"], [round(share, 3) for share in trusted["shares"]["PWM"]]
+    ([0, 100, 199], [0.083, 0.145, 0.155])
+    """
+    votes, labels = np.ascontiguousarray(recording.votes, np.int8), np.ascontiguousarray(recording.labels, np.int8)
+    arrivals = np.asarray(recording.arrivals, np.int64)
+    order, _ = learning_order(arrivals)
+    if not len(order):
+        return {"slots": [], "shares": {}}
+    from quorate.rules.portfolio_kernels import Trace
+
+    labels_shown = np.unique(np.linspace(0, len(order) - 1, points).round().astype(np.int64))
+    rule = Portfolio(votes.shape[1])
+    trace = Trace(len(labels), votes.shape[1], labels_shown)
+    rule._traced(votes, labels, arrivals, trace)
+    shares = trace.shares.reshape(len(labels_shown), -1, steps.N_COPIES)
+    shares = shares / shares.sum(axis=1, keepdims=True)
+    by_member = np.einsum("pmc,pc->pm", shares, trace.top / trace.top.sum(axis=1, keepdims=True))
+    found = _largest(list(rule.explain(recording.names)), by_member, shown)
+    return {"slots": arrivals[order[labels_shown]].tolist(), "shares": found}
+
+
+def _largest(names: Sequence[str], shares: Any, shown: int) -> dict[str, list[float]]:
+    largest = np.sort(np.argsort(-shares.mean(axis=0), kind="stable")[:shown])
+    found = {names[place]: shares[:, place].round(6).tolist() for place in largest.tolist()}
+    if shown < len(names):
+        found["others"] = (1 - shares[:, largest].sum(axis=1)).round(6).tolist()
+    return found

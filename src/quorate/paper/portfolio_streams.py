@@ -1,0 +1,78 @@
+"""Synthetic streams of votes for the portfolio: the paper's three, and worlds the paper does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from quorate.paper.simulation import logistic_votes
+from quorate.streams import EventDetection, Gaussian, RotatingHyperplane, SyntheticStream
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Stream", "synthetic_streams"]
+
+N_SLOTS = 20_000
+RATE = 0.03
+
+
+class Stream(NamedTuple):
+    """Votes and labels."""
+
+    name: str
+    votes: NDArray[np.int8]
+    labels: NDArray[np.int8]
+    tuning: tuple[NDArray[np.int8], NDArray[np.int8]] | None = None
+
+
+def synthetic_streams(seed: int = 23, n_slots: int = N_SLOTS) -> Iterator[Stream]:
+    """The streams, one after the other.
+
+    Examples
+    --------
+    >>> [stream.name for stream in synthetic_streams(n_slots=10)][:3]
+    ['S1', 'S2 published', 'S2 written']
+    """
+    hyperplane = RotatingHyperplane(seed=seed)
+    yield Stream("S1", hyperplane.perfect_votes(0, n_slots), hyperplane.simulation(0, n_slots).labels)
+    yield _online("S2 published", EventDetection.as_published(seed=seed), n_slots)
+    yield _online("S2 written", EventDetection.as_written(seed=seed), n_slots)
+    yield _online("S3 mu=0.5", Gaussian(mu=0.5, seed=seed), n_slots)
+    yield _online("S3 mu=1", Gaussian(mu=1.0, seed=seed), n_slots)
+    rng = np.random.default_rng(seed)
+    fair = _labels(rng, np.full(n_slots, 0.5))
+    yield Stream("one good", _votes(rng, fair, np.array([0.9] + [0.6] * 7)), fair)
+    length = 4000
+    jumps = np.repeat(rng.uniform(0.2, 0.9, (-(-n_slots // length), 8)), length, axis=0)[:n_slots]
+    yield Stream("jumps", _votes(rng, fair, jumps), fair)
+    runs = np.where(np.cumsum(rng.random(n_slots) < 0.05) % 2 == 0, np.int8(1), np.int8(-1))
+    yield Stream("runs", _votes(rng, runs, np.full(8, 0.6)), runs)
+    skewed = _labels(rng, np.full(n_slots, 0.2))
+    yield Stream("skewed", _votes(rng, skewed, rng.uniform(0.5, 0.8, 8)), skewed)
+    season = _labels(rng, 0.5 + 0.35 * np.sin(np.arange(n_slots) / 400))
+    yield Stream("season", _votes(rng, season, rng.uniform(0.5, 0.8, 8)), season)
+
+
+def _online(name: str, stream: SyntheticStream, n_slots: int) -> Stream:
+    """The votes of online logistic regressions."""
+    drawn = stream.simulation(0, n_slots)
+    at_once = np.arange(n_slots)
+    local = drawn.local_labels
+    votes = [
+        logistic_votes(drawn.features[:, place], drawn.labels if local is None else local[:, place], at_once, RATE)
+        for place in range(stream.n_learners)
+    ]
+    return Stream(name, np.column_stack(votes), drawn.labels)
+
+
+def _labels(rng: np.random.Generator, chances: NDArray[np.float64]) -> NDArray[np.int8]:
+    return np.where(rng.random(len(chances)) < chances, np.int8(1), np.int8(-1))
+
+
+def _votes(rng: np.random.Generator, labels: NDArray[np.int8], right: NDArray[np.float64]) -> NDArray[np.int8]:
+    """Votes that are right with the given chances, one a learner, or one a slot and learner."""
+    shape = (len(labels), right.shape[-1])
+    return np.where(rng.random(shape) < right, labels[:, None], -labels[:, None]).astype(np.int8)

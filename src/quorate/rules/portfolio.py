@@ -1,0 +1,299 @@
+"""The portfolio: one rule that is good on every stream."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from quorate.errors import LocalError, SnapshotError
+from quorate.rules import portfolio_steps as steps
+from quorate.rules.base import BaseRule, read_state
+from quorate.rules.inputs import as_label, as_votes
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from quorate.rules.portfolio_kernels import Trace
+
+__all__ = ["Portfolio"]
+
+_VARYING = slice(2, 10)  # the members whose answers the votes alone do not tell
+_NOTE_DIGITS = 8 + steps.N_COPIES  # base 4, one for each of those and each copy
+_FIXED = steps.N_COPIES * steps.N_MEMBERS
+
+
+class Portfolio(BaseRule):
+    r"""Tracks the best of a small set of members, whatever the stream does.
+
+    The members are the learners and their opposites, the two constant answers, the last label, PWM and its average,
+    three logistic regressions on the votes and the last label, Winnow2 for either class, and the plain majority.
+    Fixed-share Hedge weighs them, in four copies from quick to slow; with :math:`q` the part of the shares that erred,
+
+    .. math:: p_i \leftarrow (1 - \alpha q) \frac{1 - \eta [i \text{ erred}]}{1 - \eta q} p_i + \alpha q \pi_i,
+              \qquad \alpha = \eta^2 / 10
+
+    where :math:`\pi` is what they start with. A member that abstains, or has no opinion yet, sleeps: it is neither
+    weighed nor changed. Each copy decides by the sign of its sum, and the copies are weighed in the same way. So the
+    learning rate and the share are learned too, and there is nothing to tune. `docs/portfolio.md` tells how members and
+    numbers were chosen, `quorate.bounds.certify_portfolio` what is guaranteed.
+
+    When a label is late, members and copies answer for what they said when the slot was decided, not for what they
+    would say now: `note` gives that as a number, and a learner hands it back to `update`.
+
+    Parameters
+    ----------
+    n_learners
+        How many learners vote.
+
+    Examples
+    --------
+    >>> rule = Portfolio(3)
+    >>> rule.run([[1, -1, 1], [-1, -1, 1]] * 50, [-1, 1] * 50)[-4:].tolist()  # the first learner is always wrong
+    [-1, 1, -1, 1]
+    >>> shares = rule.explain(["ann", "bob", "eve"])
+    >>> max(shares, key=shares.get), round(shares["not ann"], 3), round(sum(shares.values()), 6)
+    ('PWM', 0.041, 1.0)
+
+    References
+    ----------
+    [^1]: Herbster, Warmuth, "Tracking the Best Expert", Machine Learning 32 (1998).
+    [^2]: Freund, Schapire, Singer, Warmuth, "Using and Combining Predictors That Specialize", STOC (1997), for members
+    that sleep.
+    """
+
+    def __init__(self, n_learners: int) -> None:
+        super().__init__(n_learners)
+        n = self.n_learners
+        each = [prior / n for prior in steps.PRIOR_LEARNERS for _ in range(steps.N_COPIES)]
+        self._state = {
+            "linear": [0.0] * (steps.N_LINEAR * (n + 2)),
+            "winnow": [1.0] * (2 * n),
+            "shares": [prior for prior in steps.PRIOR for _ in range(steps.N_COPIES)] + each * n,
+            "top": [1 / steps.N_COPIES] * steps.N_COPIES,
+            "last": [0.0],
+        }
+        self._tables = steps.TABLES
+        self._answers = [0] * steps.N_MEMBERS  # scratch, as the two below
+        self._copies = [0] * steps.N_COPIES
+        self._scratch = [0.0] * steps.N_SCRATCH
+
+    @property
+    def weights(self) -> list[float]:
+        """The share of each learner less that of its opposite, those of the two constants first; mean of the copies.
+
+        What is put on members that combine votes is not in it: `explain` shows that.
+        """
+        shares = self._state["shares"]
+        starts = [0, *range(_FIXED, len(shares), 8)]
+        return [sum(shares[at : at + 4]) / 4 - sum(shares[at + 4 : at + 8]) / 4 for at in starts]
+
+    def explain(self, names: Sequence[str] | None = None) -> dict[str, float]:
+        """The current share of each member; together 1.
+
+        Parameters
+        ----------
+        names
+            What to call the learners. Default: learner-1, learner-2, and so on.
+
+        Examples
+        --------
+        >>> Portfolio(1).explain()["plain majority"] == 2 / 12
+        True
+        """
+        if names is None:
+            names = [f"learner-{place}" for place in range(1, self.n_learners + 1)]
+        elif len(names) != self.n_learners:
+            raise LocalError(f"{len(names)} names were given for {self.n_learners} learners")
+        members = [*steps.MEMBERS, *(name for learner in names for name in (learner, f"not {learner}"))]
+        shares, top = self._state["shares"], self._state["top"]
+        totals = [math.fsum(shares[copy::4]) for copy in range(4)]
+        return {
+            member: sum(top[copy] * shares[4 * place + copy] / totals[copy] for copy in range(4)) / sum(top)
+            for place, member in enumerate(members)
+        }
+
+    def share(self, votes: tuple[int, ...]) -> float:
+        """The part of the shares that stands behind +1, from 0 to 1, of the members that are awake."""
+        self._look(votes)
+        shares, top = self._state["shares"], self._state["top"]
+        answers = [*self._answers, *(sign * vote for vote in votes for sign in (1, -1))]
+        behind = 0.0
+        for copy in range(4):
+            awake = [(shares[4 * place + copy], answer) for place, answer in enumerate(answers) if answer]
+            behind += top[copy] * sum(share for share, answer in awake if answer > 0) / sum(share for share, _ in awake)
+        return min(1.0, behind / sum(top))
+
+    def note(self, votes: Sequence[int]) -> int:
+        """What members and copies say of a slot now, as a number for `update` when its label comes. Changes nothing.
+
+        >>> Portfolio(2).note([1, 1])
+        11183445
+        """
+        self._look(as_votes(votes, self.n_learners))
+        note = 0
+        for answer in reversed([*self._answers[_VARYING], *self._copies]):
+            note = 4 * note + int(answer) + 1
+        return note
+
+    def update(
+        self, votes: Sequence[int], label: int, *, synchronous: bool | None = None, note: int | None = None
+    ) -> bool:
+        """Learn from one labelled slot; True, as something always changes.
+
+        Parameters
+        ----------
+        votes, label
+            As for any rule.
+        synchronous
+            Makes no difference here.
+        note
+            What `note` gave when the slot was decided. Default: what it gives now, right where labels come at once.
+        """
+        checked, truth = as_votes(votes, self.n_learners), as_label(label)
+        self._look(checked)
+        if note is not None:
+            self._recall(checked, note)
+        return self._learn(checked, truth)
+
+    def _recall(self, votes: tuple[int, ...], note: int) -> None:
+        """Put what members and copies answered then in the place of what they answer now."""
+        digits = [note >> 2 * place & 3 for place in range(_NOTE_DIGITS)]
+        if not 0 <= note < 4**_NOTE_DIGITS or 3 in digits or 1 in digits[-steps.N_COPIES :]:
+            raise LocalError(f"{note} is no note of a portfolio; give what `note` gave for the slot")
+        state, memory = self._state, float(digits[0] - 1)
+        steps.ask(votes, memory, state["linear"], state["winnow"], self._answers, self._scratch)
+        self._answers[_VARYING] = [digit - 1 for digit in digits[: -steps.N_COPIES]]
+        self._weigh(votes)
+        self._copies[:] = [digit - 1 for digit in digits[-steps.N_COPIES :]]
+
+    def _look(self, votes: tuple[int, ...]) -> int:
+        """Ask all members, and decide."""
+        state = self._state
+        steps.ask(votes, state["last"][0], state["linear"], state["winnow"], self._answers, self._scratch)
+        return self._weigh(votes)
+
+    def _weigh(self, votes: tuple[int, ...]) -> int:
+        shares, top = self._state["shares"], self._state["top"]
+        return steps.weigh(votes, self._answers, shares, top, self._copies, self._tables, self._scratch)
+
+    def _learn(self, votes: tuple[int, ...], label: int) -> bool:
+        state = self._state
+        steps.learn(
+            votes,
+            label,
+            self._answers,
+            self._copies,
+            state["linear"],
+            state["winnow"],
+            state["shares"],
+            state["top"],
+            state["last"],
+            self._tables,
+            self._scratch,
+        )
+        return True
+
+    def _predict(self, votes: tuple[int, ...]) -> int:
+        return self._look(votes)
+
+    def _update(self, votes: tuple[int, ...], label: int, synchronous: bool) -> bool:
+        self._look(votes)
+        return self._learn(votes, label)
+
+    def _run(self, votes: NDArray[np.int8], labels: NDArray[np.int8]) -> NDArray[np.int8]:
+        return self._traced(votes, labels, None, None)
+
+    def _run_late(
+        self, votes: NDArray[np.int8], labels: NDArray[np.int8], arrivals: NDArray[np.int64]
+    ) -> NDArray[np.int8]:
+        return self._traced(votes, labels, arrivals, None)
+
+    def _traced(
+        self,
+        votes: NDArray[np.int8],
+        labels: NDArray[np.int8],
+        arrivals: NDArray[np.int64] | None,
+        trace: Trace | None,
+    ) -> NDArray[np.int8]:
+        """Run compiled, writing down what was answered where that is wanted."""
+        from quorate.rules.portfolio_kernels import run_portfolio
+
+        decisions, self._state = run_portfolio(votes, labels, arrivals, self._state, trace, self._tables)
+        return decisions
+
+    def _leave_out(self, names: Collection[str]) -> None:
+        """Do without some members, or without all ``learners`` or ``opposites``, before anything was learned.
+
+        Only an ablation wants this: such a rule cannot be restored from its snapshot.
+        """
+        self._tables = list(self._tables)
+        shares, n_copies = self._state["shares"], steps.N_COPIES
+        for place, member in enumerate(steps.MEMBERS):
+            if member in names:
+                self._tables[place] = 0.0
+                shares[n_copies * place : n_copies * (place + 1)] = [0.0] * n_copies
+        for side, group in enumerate(("learners", "opposites")):
+            if group in names:
+                self._tables[side - 2] = 0.0
+                for at in range(_FIXED + n_copies * side, len(shares), 2 * n_copies):
+                    shares[at : at + n_copies] = [0.0] * n_copies
+
+    def _join(self) -> None:
+        linear = self._state["linear"]
+        linear[-steps.N_LINEAR : -steps.N_LINEAR] = [0.0] * steps.N_LINEAR
+        self._state["winnow"] += [1.0, 1.0]
+        self._state["shares"] += [0.5 / (self.n_learners + 1)] * (2 * steps.N_COPIES)
+
+    def _leave(self, place: int) -> None:
+        state = self._state
+        at = steps.N_LINEAR * (place + 1)
+        del state["linear"][at : at + steps.N_LINEAR]
+        del state["winnow"][2 * place : 2 * place + 2]
+        at = _FIXED + 2 * steps.N_COPIES * place
+        del state["shares"][at : at + 2 * steps.N_COPIES]
+        for copy in range(steps.N_COPIES):
+            total = math.fsum(state["shares"][copy :: steps.N_COPIES])
+            if total < steps.PRIOR_TOTAL / 2:  # else a newcomer would weigh more than it should
+                for each in range(copy, len(state["shares"]), steps.N_COPIES):
+                    state["shares"][each] *= steps.PRIOR_TOTAL / total
+
+    def snapshot(self) -> dict[str, Any]:
+        """Give the whole state as a JSON-able dict."""
+        return {"rule": type(self).__name__, **{name: list(each) for name, each in self._state.items()}, "schema": 1}
+
+    @classmethod
+    def restore(cls, snapshot: dict[str, Any]) -> Self:
+        """Make a rule from its snapshot."""
+        read = read_state(snapshot, _State, cls)
+        if len(read.winnow) < 2:
+            raise SnapshotError("snapshot field 'winnow' has no weights; there must be two a learner")
+        rule = cls(len(read.winnow) // 2)
+        for name, fresh in rule._state.items():
+            values: list[float] = getattr(read, name)
+            if len(values) != len(fresh):
+                raise SnapshotError(f"snapshot field {name!r} has {len(values)} numbers; it must have {len(fresh)}")
+            if not all(map(math.isfinite, values)):
+                raise SnapshotError(f"snapshot field {name!r} holds a number that is not finite")
+            rule._state[name] = [float(value) for value in values]
+        for name in ("winnow", "shares", "top"):
+            if min(rule._state[name]) <= 0:
+                raise SnapshotError(f"snapshot field {name!r} holds a weight that is not above 0")
+        if rule._state["last"][0] not in (-1, 0, 1):
+            raise SnapshotError(f"snapshot field 'last' is {read.last}; a label is -1 or +1, or 0 before the first")
+        return rule
+
+
+class _State(msgspec.Struct):
+    rule: str
+    linear: list[float]
+    winnow: list[float]
+    shares: list[float]
+    top: list[float]
+    last: list[float]
+    schema: int = 1

@@ -1,0 +1,311 @@
+"""The portfolio's arithmetic, once: on lists as it stands, on arrays as `quorate.rules.portfolio_kernels` compiles it.
+
+A run and a loop must agree to the last bit, so there is one source for both. It uses only + - * / and comparisons, in a
+fixed order, and a table for the logistic function: the exponential of one library differs from that of the next.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+__all__ = [
+    "COPY_RATES",
+    "COPY_SHARES",
+    "LINEAR_RATES",
+    "MEMBERS",
+    "N_COPIES",
+    "N_LINEAR",
+    "N_MEMBERS",
+    "N_SCRATCH",
+    "PRIOR",
+    "PRIOR_LEARNERS",
+    "PRIOR_TOTAL",
+    "SHARE_LEAST",
+    "TABLES",
+    "TOP_RATE",
+    "TOP_SHARE",
+    "ask",
+    "learn",
+    "weigh",
+]
+
+#: The members that are not a learner or its opposite, in the order of their shares.
+MEMBERS = (
+    "always +1",
+    "always -1",
+    "last label",
+    "PWM",
+    "averaged PWM",
+    "logistic 0.1",
+    "logistic 0.02",
+    "logistic 0.004",
+    "Winnow2 for +1",
+    "Winnow2 for -1",
+    "plain majority",
+)
+N_MEMBERS = len(MEMBERS)
+N_SCRATCH = 28
+#: What each starts with, and is given of what is shared; and all learners, and all their opposites, together.
+PRIOR = (0.5, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0)
+PRIOR_LEARNERS = (0.6, 0.4)
+PRIOR_TOTAL = 12.0
+#: The linear members: PWM, its average, and the three regressions.
+N_LINEAR = 5
+LINEAR_RATES = (0.0, 0.0, 0.1, 0.02, 0.004)  # the step of each regression
+MEMORY = 1 / 2048  # of the average: the part of it that a label makes new
+WINNOW_MAX = 2.0**30
+#: Four copies of the shares, from quick to slow: what a wrong member loses, and how much is shared where all err.
+N_COPIES = 4
+COPY_RATES = (0.5, 0.2, 0.05, 0.0125)
+COPY_SHARES = (0.025, 0.004, 0.00025, 0.000015625)  # a tenth of the rate squared
+SHARE_LEAST = 2.0**-20  # shared even where nobody errs, so that no share ever vanishes
+#: The same for the four copies themselves.
+TOP_RATE = 0.02
+TOP_SHARE = 0.00004
+
+_SIGMOID_STEPS = 32
+_SIGMOID_END = 16
+# 1 / (1 + exp(x)) from -16 to 16 in steps of 1/32, rounded, so that every library's exponential gives the same.
+_SIGMOID = tuple(
+    round(2**40 / (1 + math.exp(place / _SIGMOID_STEPS - _SIGMOID_END))) / 2**40
+    for place in range(2 * _SIGMOID_END * _SIGMOID_STEPS + 1)
+)
+#: All of these in one row, as compiled code looks up a tuple slowly: they begin at 0, 11, 15, 19, 24 and 1049.
+TABLES = [*PRIOR, *COPY_RATES, *COPY_SHARES, *LINEAR_RATES, *_SIGMOID, *PRIOR_LEARNERS]
+
+
+def ask(votes: Any, memory: Any, linear: Any, winnow: Any, answers: Any, scratch: Any) -> None:
+    """Ask every member.
+
+    Parameters
+    ----------
+    votes
+        One a learner.
+    memory
+        The last label, 0 before any.
+    linear
+        The weights of the linear members: five for the bias, five for each learner, five for the last label.
+    winnow
+        The weights of the two Winnows: two for each learner.
+    answers
+        What the members of `MEMBERS` say is written there: -1, +1, or 0 for one that sleeps.
+    scratch
+        Room for `N_SCRATCH` numbers; the first seven are the members' sums.
+    """
+    n_learners = len(votes)
+    at = 5 * n_learners + 5
+    # Plain names, not lists, hold the sums: compiled, these stay in registers.
+    m0 = linear[0] + linear[at] * memory
+    m1 = linear[1] + linear[at + 1] * memory
+    m2 = linear[2] + linear[at + 2] * memory
+    m3 = linear[3] + linear[at + 3] * memory
+    m4 = linear[4] + linear[at + 4] * memory
+    up = down = 0.0
+    lean = 0
+    for place in range(n_learners):
+        vote = votes[place]
+        if vote != 0:
+            lean += vote
+            up += winnow[2 * place] * (0.5 + 0.5 * vote)  # no branch: nobody can guess how they vote
+            down += winnow[2 * place + 1] * (0.5 - 0.5 * vote)
+            at = 5 * place + 5
+            m0 += linear[at] * vote
+            m1 += linear[at + 1] * vote
+            m2 += linear[at + 2] * vote
+            m3 += linear[at + 3] * vote
+            m4 += linear[at + 4] * vote
+    scratch[0], scratch[1], scratch[2], scratch[3], scratch[4] = m0, m1, m2, m3, m4
+    scratch[5], scratch[6] = up, down
+    answers[0] = 1
+    answers[1] = -1
+    answers[2] = 1 if memory > 0 else -1 if memory < 0 else 0
+    answers[3] = 1 if m0 > 0 else -1 if m0 < 0 else 0
+    answers[4] = 1 if m1 > 0 else -1 if m1 < 0 else 0
+    answers[5] = 1 if m2 > 0 else -1 if m2 < 0 else 0
+    answers[6] = 1 if m3 > 0 else -1 if m3 < 0 else 0
+    answers[7] = 1 if m4 > 0 else -1 if m4 < 0 else 0
+    answers[8] = 1 if up >= 0.5 * n_learners else -1
+    answers[9] = -1 if down >= 0.5 * n_learners else 1
+    answers[10] = 1 if lean > 0 else -1 if lean < 0 else 0
+
+
+def weigh(votes: Any, answers: Any, shares: Any, top: Any, copies: Any, tables: Any, scratch: Any) -> int:
+    """Weigh the answers in every copy; give the decision.
+
+    Parameters
+    ----------
+    votes, answers
+        What the learners and the other members say.
+    shares
+        Of each member four, one a copy; the eleven of `MEMBERS`, then each learner and its opposite.
+    top
+        The shares of the copies.
+    copies
+        What the copies decide is written there.
+    tables
+        `TABLES`.
+    scratch
+        Numbers 7 to 15: for each copy how far its shares lean to +1, and how much of them is awake; and of the prior.
+    """
+    n_learners = len(votes)
+    pair = (tables[1049] + tables[1050]) / n_learners
+    awake = 0.0
+    c0 = c1 = c2 = c3 = 0.0
+    t0 = t1 = t2 = t3 = 0.0
+    for member in range(11):
+        answer = answers[member]
+        if answer != 0:
+            awake += tables[member]
+            at = 4 * member
+            t0 += shares[at]
+            t1 += shares[at + 1]
+            t2 += shares[at + 2]
+            t3 += shares[at + 3]
+            c0 += shares[at] * answer
+            c1 += shares[at + 1] * answer
+            c2 += shares[at + 2] * answer
+            c3 += shares[at + 3] * answer
+    for place in range(n_learners):
+        vote = votes[place]
+        if vote != 0:
+            awake += pair
+            at = 44 + 8 * place
+            t0 += shares[at] + shares[at + 4]
+            t1 += shares[at + 1] + shares[at + 5]
+            t2 += shares[at + 2] + shares[at + 6]
+            t3 += shares[at + 3] + shares[at + 7]
+            c0 += (shares[at] - shares[at + 4]) * vote
+            c1 += (shares[at + 1] - shares[at + 5]) * vote
+            c2 += (shares[at + 2] - shares[at + 6]) * vote
+            c3 += (shares[at + 3] - shares[at + 7]) * vote
+    scratch[7], scratch[8], scratch[9], scratch[10] = c0, c1, c2, c3
+    scratch[11], scratch[12], scratch[13], scratch[14] = t0, t1, t2, t3
+    scratch[15] = awake
+    copies[0] = 1 if c0 >= 0 else -1
+    copies[1] = 1 if c1 >= 0 else -1
+    copies[2] = 1 if c2 >= 0 else -1
+    copies[3] = 1 if c3 >= 0 else -1
+    margin = top[0] * copies[0] + top[1] * copies[1] + top[2] * copies[2] + top[3] * copies[3]
+    return 1 if margin >= 0 else -1
+
+
+def learn(
+    votes: Any,
+    label: Any,
+    answers: Any,
+    copies: Any,
+    linear: Any,
+    winnow: Any,
+    shares: Any,
+    top: Any,
+    last: Any,
+    tables: Any,
+    scratch: Any,
+) -> None:
+    """Learn a label: first who is trusted, from what was answered then, and then each member.
+
+    Parameters
+    ----------
+    votes, label
+        Of the slot.
+    answers, copies
+        What members and copies said when the slot was decided.
+    linear, winnow, shares, top, tables
+        As for `ask` and `weigh`; all but the last are changed.
+    last
+        The last label is written there.
+    scratch
+        The sums that `ask` and `weigh` gave just now, of these votes, these answers and the last label among them.
+    """
+    n_learners = len(votes)
+    m0, m2, m3, m4, up, down = scratch[0], scratch[2], scratch[3], scratch[4], scratch[5], scratch[6]
+    # Those awake keep together what they had together; those asleep are not touched.
+    awake = 1.0 / scratch[15]
+    for copy in range(4):
+        total = scratch[11 + copy]
+        erring = 0.5 * (total - scratch[7 + copy] * label)
+        given = tables[15 + copy] * (erring / total + SHARE_LEAST)
+        scratch[16 + copy] = total / (total - tables[11 + copy] * erring) * (1.0 - given)
+        scratch[20 + copy] = scratch[16 + copy] * tables[11 + copy]
+        scratch[24 + copy] = given * total * awake
+    k0, k1, k2, k3 = scratch[16], scratch[17], scratch[18], scratch[19]  # what one that is right is multiplied by
+    d0, d1, d2, d3 = scratch[20], scratch[21], scratch[22], scratch[23]  # so much less if it is wrong
+    g0, g1, g2, g3 = scratch[24], scratch[25], scratch[26], scratch[27]
+    for member in range(11):
+        answer = answers[member]
+        if answer != 0:
+            at = 4 * member
+            erred = 0.5 - 0.5 * (answer * label)
+            gift = tables[member]
+            shares[at] = shares[at] * (k0 - d0 * erred) + g0 * gift
+            shares[at + 1] = shares[at + 1] * (k1 - d1 * erred) + g1 * gift
+            shares[at + 2] = shares[at + 2] * (k2 - d2 * erred) + g2 * gift
+            shares[at + 3] = shares[at + 3] * (k3 - d3 * erred) + g3 * gift
+    gift = tables[1049] / n_learners
+    lesser = tables[1050] / n_learners
+    for place in range(n_learners):
+        vote = votes[place]
+        if vote != 0:
+            at = 44 + 8 * place
+            erred = 0.5 - 0.5 * (vote * label)
+            right = 1.0 - erred
+            shares[at] = shares[at] * (k0 - d0 * erred) + g0 * gift
+            shares[at + 1] = shares[at + 1] * (k1 - d1 * erred) + g1 * gift
+            shares[at + 2] = shares[at + 2] * (k2 - d2 * erred) + g2 * gift
+            shares[at + 3] = shares[at + 3] * (k3 - d3 * erred) + g3 * gift
+            shares[at + 4] = shares[at + 4] * (k0 - d0 * right) + g0 * lesser
+            shares[at + 5] = shares[at + 5] * (k1 - d1 * right) + g1 * lesser
+            shares[at + 6] = shares[at + 6] * (k2 - d2 * right) + g2 * lesser
+            shares[at + 7] = shares[at + 7] * (k3 - d3 * right) + g3 * lesser
+    total = 0.0
+    for copy in range(4):
+        if copies[copy] != label:
+            top[copy] = top[copy] * (1.0 - TOP_RATE)
+        total += top[copy]
+    kept = (1.0 - TOP_SHARE) / total
+    for copy in range(4):
+        top[copy] = top[copy] * kept + 0.25 * TOP_SHARE
+    memory = answers[2]
+    scratch[0] = 0.0 if (1 if m0 >= 0 else -1) == label else 1.0 * label
+    scratch[2], scratch[3], scratch[4] = m2, m3, m4
+    for rank in range(2, 5):
+        at_table = (scratch[rank] * label + 16.0) * 32.0
+        if at_table <= 0.0:
+            chance = tables[24]
+        elif at_table >= 1024.0:
+            chance = tables[1048]
+        else:
+            step = int(at_table)
+            chance = tables[24 + step] + (tables[25 + step] - tables[24 + step]) * (at_table - step)
+        scratch[rank] = tables[19 + rank] * chance * label
+    s0, s2, s3, s4 = scratch[0], scratch[2], scratch[3], scratch[4]
+    linear[0] += s0
+    linear[1] += (linear[0] - linear[1]) * MEMORY
+    linear[2] += s2
+    linear[3] += s3
+    linear[4] += s4
+    for place in range(n_learners):
+        vote = votes[place]
+        at = 5 * place + 5
+        own = linear[at] + s0 * vote
+        linear[at] = own
+        linear[at + 1] += (own - linear[at + 1]) * MEMORY
+        linear[at + 2] += s2 * vote
+        linear[at + 3] += s3 * vote
+        linear[at + 4] += s4 * vote
+    at = 5 * n_learners + 5  # of the last label, which is no learner of PWM's
+    linear[at + 2] += s2 * memory
+    linear[at + 3] += s3 * memory
+    linear[at + 4] += s4 * memory
+    if (1 if up >= 0.5 * n_learners else -1) != label:
+        factor = 2.0 if label > 0 else 0.5
+        for place in range(n_learners):
+            if votes[place] > 0:
+                winnow[2 * place] = min(max(winnow[2 * place] * factor, 1.0 / WINNOW_MAX), WINNOW_MAX)
+    if (-1 if down >= 0.5 * n_learners else 1) != label:
+        factor = 2.0 if label < 0 else 0.5
+        for place in range(n_learners):
+            if votes[place] < 0:
+                winnow[2 * place + 1] = min(max(winnow[2 * place + 1] * factor, 1.0 / WINNOW_MAX), WINNOW_MAX)
+    last[0] = label

@@ -1,0 +1,368 @@
+"""The portfolio: against a naive sleeping fixed share, its members against the rules they are, its guarantee."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quorate import PWM, Join, Label, Learner, Leave, Portfolio, Vote, certify_portfolio
+from quorate.bounds import TrackingCertificate
+from quorate.errors import CertificateError, LocalError, SnapshotError
+from quorate.evaluate import Recording, shares_over_time
+from quorate.paper.portfolio import compared, without
+from quorate.paper.portfolio_streams import Stream, synthetic_streams
+from quorate.rules import AverageMajority, PreviousLabel, Rule, Winnow2, check_rule
+from quorate.rules import portfolio_steps as steps
+from quorate.rules.portfolio_kernels import Trace
+from quorate.streams import NEVER
+
+
+def drawn(
+    seed: int, n_slots: int, n_learners: int, wrong: float = 0.35, absent: float = 0.0
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    rng = np.random.default_rng(seed)
+    labels = rng.choice(np.array([-1, 1], np.int8), n_slots)
+    votes = np.where(rng.random((n_slots, n_learners)) < wrong, -labels[:, None], labels[:, None]).astype(np.int8)
+    votes[rng.random(votes.shape) < absent] = 0
+    return votes, labels
+
+
+def traced(votes: Any, labels: Any, arrivals: Any = None) -> tuple[Portfolio, Trace, Any]:
+    rule = Portfolio(votes.shape[1])
+    n_labels = len(labels) if arrivals is None else int((arrivals != NEVER).sum())
+    trace = Trace(len(labels), votes.shape[1], np.arange(n_labels))
+    return rule, trace, rule._traced(votes, labels, arrivals, trace)
+
+
+def sleeping_fixed_share(
+    prior: dict[str, float], answers: list[dict[str, int]], labels: list[int], rate: float, share: float
+) -> dict[str, float]:
+    """Herbster and Warmuth's update, among those awake only, as Freund and others have it; with names, not places."""
+    weights = dict(prior)
+    for said, label in zip(answers, labels, strict=True):
+        awake = [name for name, answer in said.items() if answer != 0]
+        before = math.fsum(weights[name] for name in awake)
+        erring = math.fsum(weights[name] for name in awake if said[name] != label) / before
+        lost = {name: weights[name] * (1 - rate if said[name] != label else 1) for name in awake}
+        scale = before / math.fsum(lost.values())
+        pool = share * (erring + 2**-20) * before
+        for name in awake:
+            own = prior[name] / math.fsum(prior[each] for each in awake)
+            weights[name] = lost[name] * scale * (1 - pool / before) + pool * own
+    return weights
+
+
+@pytest.mark.parametrize(("n_learners", "absent"), [(1, 0.0), (3, 0.3), (8, 0.1)])
+def test_shares_are_those_of_a_naive_sleeping_fixed_share(n_learners: int, absent: float) -> None:
+    votes, labels = drawn(n_learners, 400, n_learners, absent=absent)
+    rule, trace, _ = traced(votes, labels)
+    names = list(rule.explain())
+    opposites = np.stack((votes, -votes), axis=2).reshape(len(votes), -1)
+    rows = np.concatenate((trace.answers, opposites), axis=1)
+    said = [dict(zip(names, row, strict=True)) for row in rows.tolist()]
+    prior = dict(zip(names, [*steps.PRIOR, *[part / n_learners for part in (0.6, 0.4)] * n_learners], strict=True))
+    for copy, (rate, share) in enumerate(zip(steps.COPY_RATES, steps.COPY_SHARES, strict=True)):
+        assert share == pytest.approx(rate**2 / 10)
+        expected = sleeping_fixed_share(prior, said, labels.tolist(), rate, share)
+        assert rule._state["shares"][copy::4] == pytest.approx(list(expected.values()), rel=1e-9)
+    copies = [{str(copy): answer for copy, answer in enumerate(row)} for row in trace.copies.tolist()]
+    top = dict.fromkeys("0123", 0.25)
+    for row, label in zip(copies, labels.tolist(), strict=True):
+        top = {copy: share * (0.98 if row[copy] != label else 1) for copy, share in top.items()}
+        total = sum(top.values())
+        top = {copy: share / total * (1 - 4e-5) + 1e-5 for copy, share in top.items()}
+    assert rule._state["top"] == pytest.approx(list(top.values()), rel=1e-9)
+
+
+def test_a_decision_is_the_majority_of_the_copies_and_theirs_of_the_members() -> None:
+    votes, labels = drawn(3, 300, 4, absent=0.1)
+    _, trace, decisions = traced(votes, labels)
+    opposites = np.stack((votes, -votes), axis=2).reshape(len(votes), -1)
+    rows = np.concatenate((trace.answers, opposites), axis=1).astype(float)
+    for copy in range(4):
+        sums = (trace.shares[:, copy::4] * rows).sum(axis=1)
+        assert (np.where(sums >= 0, 1, -1) == trace.copies[:, copy]).all()
+    assert (np.where((trace.top * trace.copies).sum(axis=1) >= 0, 1, -1) == decisions).all()
+
+
+@pytest.mark.parametrize(
+    ("member", "rule"),
+    [("last label", PreviousLabel(5)), ("PWM", PWM(5)), ("Winnow2 for +1", Winnow2(5)), ("plain majority", None)],
+)
+def test_members_are_the_rules_they_are_named_after(member: str, rule: Rule | None) -> None:
+    votes, labels = drawn(11, 500, 5, wrong=0.3, absent=0.2 if member != "Winnow2 for +1" else 0.0)
+    _, trace, _ = traced(votes, labels)
+    answers = trace.answers[:, steps.MEMBERS.index(member)]
+    expected = (rule or AverageMajority(5)).run(votes, labels)
+    awake = answers != 0
+    assert awake.mean() > 0.8
+    assert (answers[awake] == expected[awake]).all()
+    assert (expected[~awake] == 1).all()  # asleep where the rule itself has only a tie to go by
+
+
+def test_winnow_for_the_other_class_is_winnow_with_all_signs_changed() -> None:
+    votes, labels = drawn(12, 500, 5, wrong=0.3)
+    _, trace, _ = traced(votes, labels)
+    answers = trace.answers[:, steps.MEMBERS.index("Winnow2 for -1")]
+    assert (answers == -Winnow2(5).run(-votes, -labels)).all()
+
+
+def test_the_regressions_take_gradient_steps() -> None:
+    votes, labels = drawn(13, 500, 3)
+    rule, _, _ = traced(votes, labels)
+    for rank, rate in ((2, 0.1), (3, 0.02), (4, 0.004)):
+        weights, last = np.zeros(5), 0.0
+        for row, label in zip(votes.astype(float), labels.astype(float), strict=True):
+            x = np.array([1.0, *row, last])
+            weights += rate * label / (1 + math.exp(label * float(weights @ x))) * x
+            last = label
+        assert rule._state["linear"][rank::5] == pytest.approx(weights.tolist(), abs=1e-3)
+
+
+def test_the_average_is_of_the_weights_of_pwm() -> None:
+    votes, labels = drawn(14, 300, 3)
+    rule, average, pwm = Portfolio(3), np.zeros(4), PWM(3)
+    for row, label in zip(votes.tolist(), labels.tolist(), strict=True):
+        rule.update(row, label)
+        pwm.update(row, label)
+        average += (np.array(pwm.weights) - average) / 2048
+    assert rule._state["linear"][0:20:5] == pwm.weights
+    assert rule._state["linear"][1:20:5] == pytest.approx(average.tolist())
+
+
+def test_it_keeps_the_conventions_of_rules() -> None:
+    for seed in range(3):
+        check_rule(Portfolio, seed)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 6), st.integers(0, 120), st.sampled_from([0.0, 0.3]), st.integers(0, 2**32))
+def test_a_run_is_the_loop_and_goes_through_json(n_learners: int, n_slots: int, absent: float, seed: int) -> None:
+    votes, labels = drawn(seed, n_slots, n_learners, absent=absent)
+    ran, looped = Portfolio(n_learners), Portfolio(n_learners)
+    expected = []
+    for row, label in zip(votes.tolist(), labels.tolist(), strict=True):
+        expected.append(looped.predict(row))
+        looped.update(row, label)
+        looped = Portfolio.restore(json.loads(json.dumps(looped.snapshot())))
+    assert ran.run(votes, labels).tolist() == expected
+    assert ran.snapshot() == looped.snapshot()
+
+
+def test_what_a_slot_was_decided_by_is_kept_with_it_through_snapshots_and_changes_of_membership() -> None:
+    rng = np.random.default_rng(5)
+    straight, saved = (Learner("a", ["a", "b"], Portfolio(2), horizon=40) for _ in range(2))
+    assert isinstance(straight.rule, Portfolio)
+    events: list[Any] = []
+    for slot in range(200):
+        if slot == 80:
+            events.append(Join("c", epoch=1))
+        if slot == 150:
+            events.append(Leave("a", epoch=2))
+        members = ["a", "b"] if slot < 80 else ["a", "b", "c"] if slot < 150 else ["b", "c"]
+        events += [Vote(slot, name, int(rng.choice((-1, 1)))) for name in members if rng.random() < 0.8]
+        events.append(slot)
+        events += [
+            Label(late, int(rng.choice((-1, 1)))) for late in rng.integers(max(0, slot - 30), slot + 1, 1).tolist()
+        ]
+    for number, event in enumerate(events):
+        for learner in (straight, saved):
+            _ = learner.close(event) if isinstance(event, int) else learner.receive(event)
+        if number % 7 == 0:
+            saved = Learner.restore(json.loads(json.dumps(saved.snapshot())))
+    assert straight.counters.labels > 50
+    assert straight.snapshot() == saved.snapshot()
+
+
+def test_members_answer_for_what_they_said_then() -> None:
+    """Repeating the last label is right nearly always when labels come at once, and useless when they are late."""
+    (runs,) = (stream for stream in synthetic_streams() if stream.name == "runs")
+    votes, labels = runs.votes[:4000], runs.labels[:4000]
+    at_once, late = Portfolio(8), Portfolio(8)
+    at_once.run(votes, labels)
+    decisions = late.run(votes, labels, np.arange(4000) + 60)
+    assert late.explain()["last label"] < 0.01 < at_once.explain()["last label"]
+    forgetful = Portfolio(8)  # the same without notes: what it would say now looks good, and is not what it said
+    wrong = 0
+    for slot in range(4000):
+        wrong += forgetful.predict(votes[slot]) != labels[slot]
+        if slot >= 60:
+            forgetful.update(votes[slot - 60], int(labels[slot - 60]))
+    assert (decisions != labels).sum() < wrong - 100
+
+
+def test_before_the_first_label_it_is_the_plain_majority() -> None:
+    votes, _ = drawn(3, 200, 5, absent=0.2)
+    rule, majority = Portfolio(5), AverageMajority(5)
+    tied = 0
+    for row in votes.tolist():
+        tied += sum(row) == 0
+        assert rule.predict(row) == majority.predict(row) or sum(row) == 0
+    assert tied < 50
+
+
+def test_notes_are_checked() -> None:
+    rule = Portfolio(2)
+    note = rule.note([1, -1])
+    assert rule.update([1, -1], 1, note=note)
+    for bad in (-1, 4**12, 3, note ^ (1 << 22)):
+        before = rule.snapshot()
+        with pytest.raises(LocalError, match="is no note of a portfolio"):
+            rule.update([1, -1], 1, note=bad)
+        assert rule.snapshot() == before
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("winnow", []),
+        ("shares", [1.0]),
+        ("linear", [math.nan] * 20),
+        ("shares", [0.0] * 60),
+        ("last", [2.0]),
+        ("top", [0.5, 0.5, 0.0, 0.0]),
+    ],
+)
+def test_a_snapshot_no_portfolio_wrote_is_refused(field: str, value: list[float]) -> None:
+    with pytest.raises(SnapshotError):
+        Portfolio.restore(Portfolio(2).snapshot() | {field: value})
+
+
+def test_explain_names_learners_and_adds_up() -> None:
+    votes, labels = drawn(1, 300, 3)
+    rule = Portfolio(3)
+    rule.run(votes, labels)
+    shares = rule.explain(["ann", "bob", "eve"])
+    assert sum(shares.values()) == pytest.approx(1)
+    assert {"ann", "not ann", "plain majority"} <= set(shares)
+    with pytest.raises(LocalError, match="2 names were given for 3 learners"):
+        rule.explain(["ann", "bob"])
+    trusted = shares_over_time(Recording(["ann", "bob", "eve"], votes, labels, np.arange(300)), points=5, shown=3)
+    assert trusted["slots"] == [0, 75, 150, 224, 299]
+    assert np.sum(list(trusted["shares"].values()), axis=0) == pytest.approx(np.ones(5), abs=1e-5)
+    assert 0 <= rule.share((1, 1, 1)) <= 1
+
+
+# The guarantee
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 4),
+    st.integers(1, 150),
+    st.sampled_from([0.0, 0.3]),
+    st.sampled_from([0.0, 0.2, 0.5]),
+    st.sampled_from([0, 5, 40]),
+    st.sampled_from([1.0, 0.6]),
+    st.integers(0, 2**32),
+)
+def test_the_certificate_holds_and_verifies(
+    n_learners: int, n_slots: int, absent: float, wrong: float, late: int, label_prob: float, seed: int
+) -> None:
+    votes, labels = drawn(seed, n_slots, n_learners, wrong, absent)
+    rng = np.random.default_rng(seed)
+    arrivals = np.arange(n_slots) + rng.integers(0, late + 1, n_slots)
+    arrivals[rng.random(n_slots) > label_prob] = NEVER
+    certificate = certify_portfolio(votes, labels, arrivals=arrivals)
+    decisions = Portfolio(n_learners).run(votes, labels, arrivals)
+    assert (decisions != labels).sum() <= certificate.mistakes_max
+    certificate.verify(votes, labels, arrivals)
+    assert TrackingCertificate.from_document(json.loads(json.dumps(certificate.document()))) == certificate
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 5), st.integers(0, 2**32))
+def test_it_holds_against_an_adversary_who_knows_the_rule(n_learners: int, seed: int) -> None:
+    """Every label is the opposite of the decision, until a learner is right 200 times in a row."""
+    rng = np.random.default_rng(seed)
+    rule, votes, labels, wrong = Portfolio(n_learners), [], [], 0
+    for slot in range(500):
+        row = rng.choice((-1, 1), n_learners).tolist()
+        decision = rule.predict(row)
+        label = -decision if slot < 150 or 350 <= slot < 400 else row[0]
+        wrong += decision != label
+        rule.update(row, label)
+        votes.append(row)
+        labels.append(label)
+    certificate = certify_portfolio(votes, labels)
+    assert wrong == certificate.mistakes <= certificate.mistakes_max
+    assert certificate.regret == wrong - certificate.members_mistakes
+
+
+def test_the_number_is_worth_something_where_one_member_is_good() -> None:
+    votes, labels = drawn(7, 20000, 8, wrong=0.4)
+    votes[:, 2] = labels
+    certificate = certify_portfolio(votes, labels)
+    assert certificate.mistakes_max < 300
+    assert certificate.mistakes < 30
+
+
+def test_a_certificate_that_was_tampered_with_is_refused() -> None:
+    votes, labels = drawn(9, 300, 3)
+    certificate = certify_portfolio(votes, labels)
+    (first, *rest) = certificate.stretches
+    replace = msgspec.structs.replace
+    forged = [
+        replace(certificate, mistakes_max=certificate.mistakes_max - 1),
+        replace(certificate, n_labels=299),
+        replace(certificate, n_stale=-1),
+        replace(certificate, mistakes=301),
+        replace(certificate, stretches=rest),
+        *(
+            replace(certificate, stretches=[replace(first, **{field: value}), *rest])
+            for field, value in {
+                "first": 1,
+                "copy": 4,
+                "entry": 0.0,
+                "given": 0.0,
+                "stale": -1,
+                "copy_entry": 2,
+            }.items()
+        ),
+    ]
+    for each in forged:
+        with pytest.raises(CertificateError):
+            each.verify()
+    smaller = replace(first, member_mistakes=0, entry=1.0)
+    consistent = replace(certificate, stretches=[smaller, *rest])
+    consistent = replace(consistent, mistakes_max=consistent._follows(), mistakes=0)
+    consistent.verify()  # the numbers follow, but they are not those of the data
+    with pytest.raises(CertificateError, match="another certificate"):
+        consistent.verify(votes, labels)
+    with pytest.raises(CertificateError):
+        certificate.verify(votes, -labels)
+    with pytest.raises(CertificateError, match="this is no certificate"):
+        TrackingCertificate.from_document({"schema": 1})
+    with pytest.raises(LocalError, match="switches_max"):
+        certify_portfolio(votes, labels, switches_max=-1)
+    assert len(certify_portfolio(votes, labels, switches_max=0).stretches) == 1
+
+
+# The table of `make portfolio`
+
+
+def test_the_table_compares_with_the_best_other() -> None:
+    votes, labels = drawn(21, 2000, 4, wrong=0.3)
+    line = compared(Stream("drawn", votes, labels), "10 late")
+    errors = {"PWM": PWM(4), "AverageMajority": AverageMajority(4)}
+    for rule in errors.values():
+        assert line.best <= (rule.run(votes, labels, np.arange(2000) + 10) != labels).mean()
+    assert line.limit == pytest.approx(max(1.05 * line.best, line.best + 0.003))
+
+
+def test_what_is_left_out_has_no_share_for_ever() -> None:
+    votes, labels = drawn(22, 500, 3)
+    for group in ("learners", "regressions"):
+        rule = without(group)(3)
+        rule.run(votes, labels)
+        shares = rule.explain()
+        gone = ["learner-1", "learner-3"] if group == "learners" else ["logistic 0.1", "logistic 0.004"]
+        assert [shares[name] for name in gone] == [0.0, 0.0]
+        assert shares["not learner-2"] > 0
