@@ -18,7 +18,6 @@ from quorate.events import Decision
 from quorate.learner import Learner
 from quorate.log import JetStreamLog
 from quorate.log.jetstream import WINDOW, connect
-from quorate.log.reading import FETCH
 from quorate.node import FileStore, Instance, ListSource, Node, end_all
 
 __all__ = ["NAMES", "Message", "Span", "Work", "a_node", "instances_of", "ours", "ours_live", "raw", "raw_live"]
@@ -48,6 +47,8 @@ class Message(NamedTuple):
     subject: str
     payload: bytes
     headers: dict[str, str]
+    after: int
+    """How many messages it had to have read before."""
 
 
 def instances_of(name: str, n_slots: int) -> list[Instance]:
@@ -102,24 +103,30 @@ async def ours(gate: Gate, work: Work, name: str) -> Span:
     return span
 
 
-async def raw(gate: Gate, work: Work, messages: Sequence[Message], n_messages: int) -> Span:
-    """Publish these messages and read those of all."""
+async def raw(gate: Gate, work: Work, messages: Sequence[Message], n_messages: int, waits: bool) -> Span:
+    """Publish these messages and read those of all; `waits` for each as a node must: until it has read enough."""
     connection = await nats.connect(work.address)
     js = connection.jetstream(publish_async_max_pending=WINDOW)
-    reading = await _reader(js, work.ensemble, ">")
+    n_read, more, done = 0, asyncio.Event(), asyncio.Event()
+
+    async def count(message: Any) -> None:
+        nonlocal n_read
+        n_read += 1
+        more.set()
+        if n_read >= n_messages:
+            done.set()
+
+    # The broker pushes: that is the quickest that nats-py can do.
+    await js.subscribe(f"quorate.{work.ensemble}.>", stream=f"quorate-{work.ensemble}", ordered_consumer=True, cb=count)
     begin, cpu_s = await gate(), time.process_time()
-
-    async def publish() -> None:
-        await asyncio.gather(
-            *[await js.publish_async(each.subject, each.payload, headers=each.headers) for each in messages]
-        )
-
-    publishing = asyncio.ensure_future(publish())
-    n_read = 0
-    while n_read < n_messages:
-        # No more than there are: for the last ones of a larger request nats-py would wait until its time is over.
-        n_read += len(await reading.fetch(min(FETCH, n_messages - n_read), timeout=10))
-    await publishing
+    answers = []
+    for each in messages:
+        while waits and n_read < each.after:
+            more.clear()
+            await more.wait()
+        answers.append(await js.publish_async(each.subject, each.payload, headers=each.headers))
+    await asyncio.gather(*answers)
+    await done.wait()
     span = Span(begin, time.monotonic(), time.process_time() - cpu_s)
     await connection.close()
     return span
@@ -194,7 +201,7 @@ async def raw_live(gate: Gate, work: Work, messages: Sequence[Message], name: st
 
     async def publish() -> None:
         answers = []
-        for place, (subject, payload, headers) in enumerate(messages):
+        for place, (subject, payload, headers, _) in enumerate(messages):
             await _until(begin + place * work.n_slots / work.rate / len(messages))
             sent[payload] = time.monotonic()
             answers.append(await js.publish_async(subject, payload, headers=dict(headers) or None))

@@ -453,7 +453,7 @@ def test_no_message_stops_a_reader(tmp_path: Path) -> None:
             paris = await it.log("paris")
             await paris.append([Vote(1, "paris", 1)])
             found = await entries(paris)
-            # The broker's answer to the message that asks for one on that subject may be stored before the vote or after.
+            # The answer that the last message asks for on that subject may be stored before the vote or after it.
             assert [entry.event for entry in found if entry.event is not None] == [Vote(1, "paris", 1)]
             assert sum(entry.fault is not None for entry in found) == len(found) - 1 >= len(POISON) + 1
 

@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import pickle
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -447,3 +448,22 @@ def test_metrics_and_health() -> None:
         assert fetch("/nowhere")[0] == 404
         with pytest.raises(LocalError, match="take another port"):
             MetricsServer(ask, server.port)
+
+
+def test_what_is_there_is_given_at_once_and_nobody_waits_for_the_rest() -> None:
+    """A source that has something now and then: the first is not kept back until the second comes."""
+    released = threading.Event()
+
+    def now_and_then(name: str, after: int) -> Any:
+        yield 0, {}
+        released.wait()
+        yield 1, {}
+
+    async def story() -> int:
+        async with asyncio.timeout(30):
+            async for instance in PythonSource(shape(), now_and_then).instances(-1):
+                return instance.slot
+        return -1
+
+    assert asyncio.run(story()) == 0  # though its thread still waits
+    released.set()

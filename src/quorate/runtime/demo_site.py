@@ -20,7 +20,7 @@ def instances(name: str, after: int) -> Iterator[tuple[int, Any, int]]:
 
     >>> slot, x, label = next(instances("tokyo", after=41))
     >>> slot, sorted(x), label
-    (42, ['x2'], 1)
+    (42, ['x1', 'x2', 'x3'], 1)
     """
     n_slots = int(os.environ.get("QUORATE_DEMO_SLOTS", "5000"))
     stream = RotatingHyperplane(n_learners=len(SITES), n_relevant=len(SITES), seed=0)

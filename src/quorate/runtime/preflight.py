@@ -21,6 +21,8 @@ __all__ = ["Finding", "examine_file"]
 
 #: How far this machine's clock may be from the broker's before somebody should look.
 CLOCK_S = 5.0
+#: How long is waited for a first instance.
+FIRST_S = 3.0
 
 
 class Finding(NamedTuple):
@@ -78,11 +80,13 @@ async def _source(config: Config, learner: LearnerTable) -> Finding:
         return Finding(what, "ok", "standard input" if table.stdin else f"subject {table.subject}")
     try:
         source = source_of(config, learner, None)
-        async with contextlib.aclosing(_first(source.instances(-1))) as some:
+        async with asyncio.timeout(FIRST_S), contextlib.aclosing(_first(source.instances(-1))) as some:
             async for instance in some:
                 seen = "nothing" if instance.x is None else f"{instance.x!r:.60}"
                 return Finding(what, "ok", f"{table.file or table.python}: slot {instance.slot}, {seen}")
         return Finding(what, "bad", f"{table.file or table.python} is empty")
+    except TimeoutError:
+        return Finding(what, "ok", f"{table.file or table.python}: nothing to see yet")
     except Exception as error:  # a user's own module may raise anything
         return Finding(
             what, "bad", str(error) if isinstance(error, QuorateError) else f"{type(error).__name__}: {error}"

@@ -5,10 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-import threading
-import time
 from collections.abc import AsyncIterator, Iterator
-from concurrent.futures import CancelledError
 from contextlib import aclosing
 from pathlib import Path
 from typing import IO, Any
@@ -19,16 +16,13 @@ from quorate.errors import LocalError, QuorateError, SourceError
 from quorate.events import Decision, Decisions
 from quorate.log import Log
 from quorate.node import Instance, Source
+from quorate.runtime.pump import pumped
 from quorate.runtime.shape import Shape
 from quorate.streams import TableReader
 from quorate.streams.columns import Kind
 
 __all__ = ["ChildSource", "FileSource", "HeldSource", "LinesSource", "PythonSource", "SubjectSource"]
 
-#: Instances that are read and not yet taken.
-READ_AHEAD = 1024
-#: How long a function may gather instances before the first is taken.
-AT_ONCE_S = 0.01
 
 _decoder: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])
 _logger = logging.getLogger("quorate.source")
@@ -150,21 +144,8 @@ class LinesSource:
 
     async def instances(self, after: int) -> AsyncIterator[Instance]:
         """Give the instances after a slot."""
-        loop = asyncio.get_running_loop()
-        queue: asyncio.Queue[bytes | None] = asyncio.Queue(READ_AHEAD)
-
-        def read() -> None:
-            # In a thread that nobody waits for: a read from a pipe cannot be called off.
-            try:
-                for line in self.lines:
-                    asyncio.run_coroutine_threadsafe(queue.put(line), loop).result()
-                asyncio.run_coroutine_threadsafe(queue.put(None), loop).result()
-            except (RuntimeError, ValueError, CancelledError):
-                return  # the loop has ended, or the file was closed
-
-        threading.Thread(target=read, name="quorate-lines", daemon=True).start()
         order, place = _Order(self.shape), 0
-        while (line := await queue.get()) is not None:
+        async for line in pumped(iter(self.lines)):
             place += 1
             instance = order.read(line, f"line {place}") if line.strip() else None
             if instance is not None and instance.slot > after:
@@ -222,7 +203,7 @@ class PythonSource:
         pace = _Pace(self.shape.source.rate or 0.0)
         try:
             given = self.function(self.shape.name, after)
-            async for each in given if hasattr(given, "__aiter__") else _in_thread(iter(given)):
+            async for each in given if hasattr(given, "__aiter__") else pumped(iter(given)):
                 if isinstance(each, Instance):
                     instance: Instance | None = each
                 else:
@@ -235,22 +216,6 @@ class PythonSource:
             raise
         except Exception as error:  # whatever a user's function raises is the user's
             raise SourceError(f"the source of {self.shape.name!r} raised {type(error).__name__}: {error}") from error
-
-
-async def _in_thread(iterator: Iterator[Any]) -> AsyncIterator[Any]:
-    """What an iterator gives, without anything else waiting for it."""
-
-    def some() -> list[Any]:
-        began, found = time.monotonic(), []
-        for each in iterator:
-            found.append(each)
-            if len(found) == READ_AHEAD or time.monotonic() - began > AT_ONCE_S:
-                break
-        return found
-
-    while found := await asyncio.to_thread(some):
-        for each in found:
-            yield each
 
 
 class HeldSource:
