@@ -20,6 +20,7 @@ COMMAND = str(Path(sys.executable).parent / "quorate")
 TOML = """
 [ensemble]
 name = "{name}"
+rule = "{rule}"
 horizon = 5000
 deadline_ms = {deadline_ms}
 ahead = 32
@@ -66,11 +67,12 @@ class Fleet:
         deadline_ms: int = 500,
         extra: str = "",
         ensemble: str = "fleet",
+        rule: str = "Portfolio",
     ) -> None:
         self.folder, self.names, self.n_slots, self.ensemble, self.address = folder, names, n_slots, ensemble, address
         self.file = folder / "fleet.toml"
         learners = "".join(f'[[learner]]\nname = "{name}"\nmodel = "tests.sites:Counting"\n' for name in names)
-        text = TOML.format(name=ensemble, address=address, rate=rate, deadline_ms=deadline_ms)
+        text = TOML.format(name=ensemble, address=address, rate=rate, deadline_ms=deadline_ms, rule=rule)
         self.file.write_text(text + extra + learners)
         self.processes: dict[str, asyncio.subprocess.Process] = {}
         self.env = {**os.environ, "PYTHONPATH": str(ROOT), "QUORATE_TEST_SLOTS": str(n_slots), "COLUMNS": "200"}

@@ -214,7 +214,7 @@ def test_schemes_are_listed_with_their_marks(tmp_path: Path) -> None:
     for name in ("PWM", "FixedShare", "FanBoosting", "MultiPartitionEnsemble", "DDD"):
         assert name in done.stdout
     listed = json.loads(quorate("schemes", "--json", cwd=tmp_path).stdout)
-    assert len(listed["schemes"]) == 16
+    assert len(listed["schemes"]) == 17
     pwm = next(each for each in listed["schemes"] if each["name"] == "PWM")
     assert all(pwm["paper"].values())
 

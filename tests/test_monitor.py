@@ -39,7 +39,7 @@ class Game:
         self.joined = n_learners
         self.delay_max = int(draw.integers(1, 8))
         self.patterns_max = int(draw.choice([0, 1, 3, 100]))
-        self.begins, self.n_slots = int(draw.integers(0, 30)), int(draw.integers(1, 80))
+        self.begins, self.n_slots = int(draw.integers(0, 20)), int(draw.integers(1, 40))
         self.monitor: Monitor | None = None
         self.truth: dict[int, int] = {}
         self.decided: dict[int, int] = {}

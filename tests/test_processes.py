@@ -141,7 +141,7 @@ def test_a_member_that_stalls_and_a_stream_full_of_junk(tmp_path: Path) -> None:
     async def story() -> None:
         names = ["site-0", "site-1", "site-2"]
         async with Broker(tmp_path / "broker") as broker:
-            fleet = Fleet(tmp_path, names, broker.address, n_slots=900, rate=100.0, deadline_ms=50)
+            fleet = Fleet(tmp_path, names, broker.address, n_slots=900, rate=100.0, deadline_ms=50, rule="ExtendedPWM")
             try:
                 await fleet.start_all()
                 async with asyncio.timeout(60):
