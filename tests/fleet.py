@@ -90,6 +90,15 @@ class Fleet:
     def alive(self, name: str) -> bool:
         return name in self.processes and self.processes[name].returncode is None
 
+    async def mend(self) -> None:
+        """Start again who found no broker, as systemd does; for any other end there is no excuse."""
+        for name, process in list(self.processes.items()):
+            if process.returncode not in (None, -signal.SIGKILL):
+                said = (self.folder / f"{name}.log").read_text()[-500:]
+                assert process.returncode == 6, f"{name} ended with {process.returncode}: {said}"
+                assert "no connection" in said
+                await self.start(name)
+
     def kill(self, name: str) -> None:
         self.processes[name].send_signal(signal.SIGKILL)
 
@@ -134,9 +143,7 @@ class Fleet:
             if done and now == before and len({position for _, _, position in now}) == 1:
                 return nodes
             before = now
-            for name, process in self.processes.items():
-                said = (self.folder / f"{name}.log").read_text()[-500:]
-                assert process.returncode is None, f"{name} ended with {process.returncode}: {said}"
+            await self.mend()
             await asyncio.sleep(0.2)
 
     def decided(self, name: str) -> list[tuple[int, int]]:

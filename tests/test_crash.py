@@ -30,6 +30,7 @@ def test_processes_that_are_killed_again_and_again(tmp_path: Path) -> None:
                 while kills < KILLS:
                     name = NAMES[kills % len(NAMES)]
                     await asyncio.sleep(draw.random() * 0.6)
+                    await fleet.mend()
                     fleet.kill(name)
                     kills += 1
                     await fleet.processes[name].wait()
