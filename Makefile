@@ -40,7 +40,7 @@ layers: $(VENV)/.developing  ## import-linter: the layers of the design
 unit: $(VENV)/.developing  ## unit, property, conformance and end-to-end tests, doctests
 	$(BIN)/pytest -q -n 2
 
-torture: $(VENV)/.developing  ## 20,000 simulated runs, and eight processes killed 60 times; about 20 minutes
+torture: $(VENV)/.developing  ## 20,000 simulated runs, and eight processes killed 60 times; about 9 minutes
 	QUORATE_SEEDS=20000 $(BIN)/pytest -q -n 2 tests/test_node.py -k simulated
 	QUORATE_KILLS=60 $(BIN)/pytest -q tests/test_crash.py
 
