@@ -161,10 +161,10 @@ class Fleet:
         async for entry in log.read():
             event = entry.event
             if isinstance(event, Vote | Votes) and event.learner in votes:
-                for vote in [event] if isinstance(event, Vote) else event:
+                for vote in event:
                     votes[event.learner].setdefault(vote.slot, vote.value)
             elif isinstance(event, Label | Labels):
-                for label in [event] if isinstance(event, Label) else event:
+                for label in event:
                     labels.setdefault(label.slot, label.value)
             if entry.position >= last:
                 break

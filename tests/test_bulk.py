@@ -58,7 +58,7 @@ def test_a_batch_is_its_slots_one_after_the_other(story: tuple[int, dict[str, An
     flying: list[Decisions] = []
     for event in events:
         if isinstance(event, tuple):
-            after = -1 if whole.last_closed is None else whole.last_closed
+            after = whole.closed_until
             made = whole.decide_complete(after, event[1])
             assert made == by_slots(single, after, event[1])
             if made is None:

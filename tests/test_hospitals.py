@@ -130,7 +130,6 @@ def light(text: str) -> str:
     return re.sub(r'"river\..*"', '"tests.sites:Counting"', text)
 
 
-@pytest.mark.skipif(broker_binary() is None, reason="there is no nats-server")
 def test_the_manual_can_be_followed(tmp_path: Path) -> None:
     folder, port = tmp_path / "hospitals", free_port()
     shutil.copytree(ROOT / "examples/hospitals", folder, ignore=shutil.ignore_patterns("__pycache__"))

@@ -202,11 +202,11 @@ class World:
         last = await self.shared.last()
         async for entry in self.shared.read():
             event = entry.event
-            votes = [event] if isinstance(event, Vote) else list(event) if isinstance(event, Votes) else []
+            votes = list(event) if isinstance(event, Vote | Votes) else []
             for vote in votes:
                 if vote.learner in cast:
                     cast[vote.learner].setdefault(vote.slot, vote.value)
-            labels = [event] if isinstance(event, Label) else list(event) if isinstance(event, Labels) else []
+            labels = list(event) if isinstance(event, Label | Labels) else []
             given |= {(label.slot, label.value) for label in labels}
             if entry.position == last:
                 break

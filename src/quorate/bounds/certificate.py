@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from operator import mul
 from typing import Any
 
 import msgspec
 
+from quorate.bounds.document import Documented
 from quorate.bounds.missing import chance_of_so_few, failure_chance
 from quorate.errors import CertificateError
 
@@ -102,7 +102,7 @@ class Part(msgspec.Struct, frozen=True):
             raise CertificateError(f"the weights {self.start} to start with do not fit to {self.start_squared}")
 
 
-class Certificate(msgspec.Struct, frozen=True):
+class Certificate(Documented, frozen=True):
     """At most so many mistakes, for any votes, labels and delays there could have been.
 
     Parameters
@@ -228,22 +228,3 @@ class Certificate(msgspec.Struct, frozen=True):
             enough = shown.waiting_max <= part.waiting_max and shown.radius_squared <= part.radius_squared
             if not same or not enough or any(part.start) or part.start_squared:
                 raise CertificateError(f"the {part.slots} slots of these votes and labels are not those it is about")
-
-    def document(self) -> dict[str, Any]:
-        """Everything, as a JSON-able dict; `from_document` reads it."""
-        built: dict[str, Any] = msgspec.to_builtins(self)
-        return {**built, "schema": 1}
-
-    @classmethod
-    def from_document(cls, document: Any) -> Certificate:
-        """Read a certificate, to verify it."""
-        try:
-            if document.get("schema") != 1:
-                raise CertificateError(f"a certificate of schema {document.get('schema')!r}; this version reads 1")
-            return msgspec.convert(document, cls)
-        except (AttributeError, msgspec.ValidationError) as error:
-            raise CertificateError(f"this is no certificate: {error}") from None
-
-    def to_json(self) -> str:
-        """The document as text."""
-        return json.dumps(self.document())

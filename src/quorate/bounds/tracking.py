@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from quorate.bounds.document import Documented
 from quorate.bounds.inputs import checked, checked_arrivals
 from quorate.errors import CertificateError, LocalError
 from quorate.rules import Portfolio
@@ -104,7 +105,7 @@ def _most(entry: float, mistakes: int, given: float, rate: float) -> int:
     return math.floor((logarithm + SLACK) / -math.log1p(-rate / 2))
 
 
-class TrackingCertificate(msgspec.Struct, frozen=True):
+class TrackingCertificate(Documented, frozen=True):
     """At most so many mistakes, given how often the members that are compared with were wrong.
 
     Parameters
@@ -179,21 +180,6 @@ class TrackingCertificate(msgspec.Struct, frozen=True):
                 raise CertificateError("a run over these votes and labels has other members or labels")
             if run.certificate([run.stretch(*each) for each in claimed]) != self:
                 raise CertificateError("a run over these votes and labels gives another certificate")
-
-    def document(self) -> dict[str, Any]:
-        """Everything, as a JSON-able dict; `from_document` reads it."""
-        built: dict[str, Any] = msgspec.to_builtins(self)
-        return {**built, "schema": 1}
-
-    @classmethod
-    def from_document(cls, document: Any) -> TrackingCertificate:
-        """Read a certificate, to verify it."""
-        try:
-            if document.get("schema") != 1:
-                raise CertificateError(f"a certificate of schema {document.get('schema')!r}; this version reads 1")
-            return msgspec.convert(document, cls)
-        except (AttributeError, msgspec.ValidationError) as error:
-            raise CertificateError(f"this is no certificate: {error}") from None
 
 
 class _Run:

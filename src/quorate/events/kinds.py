@@ -40,6 +40,10 @@ class Vote(msgspec.Struct, frozen=True, tag_field="type", tag="vote", repr_omit_
     value: int
     v: int = WIRE_VERSION
 
+    def __iter__(self) -> Iterator[Vote]:
+        # As a batch of one: who reads votes need not ask how they came.
+        yield self
+
 
 class Votes(msgspec.Struct, frozen=True, tag_field="type", tag="votes", repr_omit_defaults=True):
     """One learner's votes for consecutive slots, packed two bits each.
@@ -106,6 +110,9 @@ class Label(msgspec.Struct, frozen=True, tag_field="type", tag="label", repr_omi
     value: int
     learner: str | None = None
     v: int = WIRE_VERSION
+
+    def __iter__(self) -> Iterator[Label]:
+        yield self
 
 
 class Labels(msgspec.Struct, frozen=True, tag_field="type", tag="labels", repr_omit_defaults=True):
@@ -178,6 +185,9 @@ class Decision(msgspec.Struct, frozen=True, tag_field="type", tag="decision", re
     epoch: int = 0
     at: int = 0
     v: int = WIRE_VERSION
+
+    def __iter__(self) -> Iterator[Decision]:
+        yield self
 
 
 class Decisions(msgspec.Struct, frozen=True, tag_field="type", tag="decisions", repr_omit_defaults=True):

@@ -143,6 +143,11 @@ class Learner:
         return None if self._fold.last_closed < 0 else self._fold.last_closed
 
     @property
+    def closed_until(self) -> int:
+        """The slot that was closed last; -1 while none was."""
+        return self._fold.last_closed
+
+    @property
     def open_slots(self) -> list[int]:
         """The slots that votes are gathered for, in growing order."""
         return self._fold.slots.numbers[self._fold.slots.first + self._fold.n_closed :].tolist()

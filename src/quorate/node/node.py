@@ -173,7 +173,7 @@ class Node:
             return
         self.learner = Learner.restore(kept.learner, type(self.learner.rule))
         self.position, self.faults = kept.position, kept.faults
-        self._decided = self._closed()
+        self._decided = self.learner.closed_until
         if self.voter is not None:
             self.voter.restore(kept.model, kept.voted)
 
@@ -202,7 +202,7 @@ class Node:
 
     def _apply(self, entry: Entry) -> None:
         self.position = entry.position
-        frontier, fresh = self._closed(), unlabelled(self.learner, self.voter, entry.event)
+        frontier, fresh = self.learner.closed_until, unlabelled(self.learner, self.voter, entry.event)
         counted, fault = applied(self.learner, entry)
         if fault is not None:
             self.faults += 1
@@ -231,11 +231,8 @@ class Node:
         if self.voter is not None and learner == self.learner.name:
             self.voter.read_back(first, first + count - 1)
 
-    def _closed(self) -> int:
-        return -1 if self.learner.last_closed is None else self.learner.last_closed
-
     def _frontier(self) -> int:  # whether or not the decision is read back
-        return max(self._decided, self._closed())
+        return max(self._decided, self.learner.closed_until)
 
     # Voting
 
@@ -258,7 +255,7 @@ class Node:
 
     async def _room(self) -> int:
         assert self.voter is not None
-        while (room := self.ahead - self.voter.n_undecided(self._closed())) <= 0 or self._has_left():
+        while (room := self.ahead - self.voter.n_undecided(self.learner.closed_until)) <= 0 or self._has_left():
             await self._until_changed()
         return room
 
@@ -275,7 +272,7 @@ class Node:
             if self.position >= self._live_from:
                 self.is_live = True
                 soonest = self._decide_ready()
-                if self.voter is not None and (labels := self.voter.due_labels(self._closed())):
+                if self.voter is not None and (labels := self.voter.due_labels(self.learner.closed_until)):
                     self.put(labels)
             self._changed.clear()
             wait = None if soonest is None else max(soonest - self._now(), 0.0)
@@ -323,7 +320,7 @@ class Node:
     @property
     def is_idle(self) -> bool:
         """Whether it has nothing to do: the source is at its end, all is sent, no slot is open, no label owed."""
-        voter, frontier = self.voter, self._closed()
+        voter, frontier = self.voter, self.learner.closed_until
         done = self.is_live and (voter is None or (voter.done and not voter.is_waiting(frontier)))
         waiting = self.learner.next_open(frontier)
         return done and not self.outbox and (waiting is None or not self._is_believed(waiting))

@@ -32,7 +32,7 @@ def decided(learner: Learner, entry: Entry, frontier: int) -> list[Decision]:
     event = entry.event
     if not isinstance(event, Decision | Decisions) or event.learner != learner.name:
         return []
-    return [made for made in ([event] if isinstance(event, Decision) else event) if made.slot > frontier]
+    return [made for made in event if made.slot > frontier]
 
 
 class Replay:
@@ -90,7 +90,7 @@ async def replay(log: Log, learner: Learner, until: int | None = None) -> Replay
         if entry.position > last:
             break
         found.position = entry.position
-        frontier = -1 if learner.last_closed is None else learner.last_closed
+        frontier = learner.closed_until
         counted, fault = applied(learner, entry)
         found.faults += fault is not None
         if counted:

@@ -108,15 +108,14 @@ class Audit:
                     "it cannot be made again"
                 )
         for made in self._made_at.pop(entry.position, []):
-            for decision in [made] if isinstance(made, Decision) else made:
+            for decision in made:
                 self._decide_again(decision)
         if self.checkpoint is not None and self.checkpoint.position == entry.position:
             self._compare(self.checkpoint)
 
     def _decide_again(self, decision: Decision) -> None:
         learner = self.learner
-        closed = -1 if learner.last_closed is None else learner.last_closed
-        if decision.epoch != learner.epoch or closed >= decision.slot:
+        if decision.epoch != learner.epoch or learner.closed_until >= decision.slot:
             return  # made before by a former life, or under another membership: it did not count
         self.checked += 1
         again = learner.decide(decision.slot)

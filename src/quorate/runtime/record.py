@@ -66,12 +66,12 @@ class Record:
                 for vote in event:
                     self._vote(vote)
             case Label() | Labels():
-                for label in [event] if isinstance(event, Label) else event:
+                for label in event:
                     row = self._row_of.get(label.slot)
                     if row is not None and not self._facts[row, 0]:
                         self._facts[row, :2] = label.value, max(self._last_row, row)
             case Decision() | Decisions() if event.learner == self.learner.name:
-                for made in [event] if isinstance(event, Decision) else event:
+                for made in event:
                     self._decide(made)
 
     def _row(self, slot: int) -> int | None:

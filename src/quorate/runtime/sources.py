@@ -271,7 +271,7 @@ class ChildSource:
                 event = entry.event
                 if not isinstance(event, Decision | Decisions) or event.learner != self.learner:
                     continue
-                for decision in [event] if isinstance(event, Decision) else event:
+                for decision in event:
                     if decision.slot > after:
                         after = decision.slot
                         yield Instance(decision.slot, decision.value)
