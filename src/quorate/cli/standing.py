@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
 from rich.table import Table
 
 from quorate.runtime.config import Config
@@ -11,6 +13,8 @@ from quorate.runtime.report import Report
 
 __all__ = ["standing", "with_missing"]
 
+#: How many columns a terminal has that is wide.
+WIDE = 110
 _COLOUR = {"live": "green", "catching up": "yellow", "away": "red", "gone": "red"}
 
 
@@ -25,17 +29,22 @@ def with_missing(config: Config, found: Sequence[Report]) -> list[Report]:
 
 
 def standing(config: Config, found: Sequence[Report], *, title: str | None = None) -> Table:
-    """A row a learner: where it is, how far behind, how often wrong, and what the others weigh there."""
+    """A row a learner: where it is, how far behind, how often wrong, and what the others weigh there.
+
+    In a narrow terminal the weights for slots where somebody was absent are left out.
+    """
     rows = with_missing(config, found)
     ahead = max((report.slot for report in rows), default=-1)
-    table = Table("", "", "slot", "behind", "waiting", "wrong", "late", "faults", "weights (bias first)", title=title)
+    table = Table(
+        "", "", "slot", "behind", "waiting", "wrong", "late", "faults", "weights", title=title, box=SIMPLE_HEAD
+    )
     for column in table.columns[2:8]:
         column.justify = "right"
     for report in rows:
         there = report.state != "gone"
-        weights = " ".join(f"{weight:g}" for weight in report.weights)
-        if report.weights_asynchronous and any(report.weights_asynchronous):
-            weights += "  /  " + " ".join(f"{weight:g}" for weight in report.weights_asynchronous)
+        weights = " ".join(f"{weight:.3g}" for weight in report.weights)
+        if any(report.weights_asynchronous) and Console().width >= WIDE:
+            weights += "  /  " + " ".join(f"{weight:.3g}" for weight in report.weights_asynchronous)
         table.add_row(
             report.learner,
             f"[{_COLOUR.get(report.state, 'white')}]{report.state}[/]",
