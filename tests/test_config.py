@@ -67,6 +67,7 @@ def test_a_learners_own_source_replaces_the_common_one(tmp_path: Path) -> None:
         ("learner.tokyo.modle=x", "`learner.tokyo.modle` is unknown; did you mean `model`"),
         ("learner.rome.model=x", "has no learner 'rome'"),
         ("learner.tokyo.name=paris", "two learners are named 'paris'"),
+        ("labels.delay=uniform:50:0", "`labels.delay`: delay is .*; its low is above its high"),
         ("labels.prob=1.5", "`labels.prob` must be at most 1.0, got 1.5"),
         ("labels.given_by=rome", "has no learner 'rome'; there are paris, tokyo, lima"),
         ("labels.subject=x", "labels come from a column, from a function or from a subject; take one"),

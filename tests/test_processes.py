@@ -11,6 +11,7 @@ import signal
 import subprocess
 import time
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -220,12 +221,18 @@ def test_run_in_processes(tmp_path: Path) -> None:
 def test_what_run_started_ends_when_run_is_killed(tmp_path: Path) -> None:
     command = [COMMAND, "run", str(ROOT / "examples/demo/demo.toml"), "--processes", "--state", str(tmp_path / "state")]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        while len(_running(str(tmp_path))) < 10:  # itself, the broker, eight learners
-            assert process.poll() is None
-            time.sleep(0.05)
+        until(lambda: len(_running(str(tmp_path))) >= 10)  # itself, the broker, eight learners
         process.kill()
-    while _running(str(tmp_path)):
+    until(lambda: not _running(str(tmp_path)))
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait for it, but not for ever."""
+    for _ in range(1200):
+        if holds():
+            return
         time.sleep(0.05)
+    raise AssertionError("it never came")
 
 
 def test_run_without_a_broker_falls_back_and_says_so(tmp_path: Path) -> None:

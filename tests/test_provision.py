@@ -18,8 +18,8 @@ from quorate.events import Decision, Event, Join, Label, Vote, encode
 from quorate.log import Entry, JetStreamLog, Log
 from quorate.log.broker import Broker, start_cluster
 from quorate.log.connection import connect, seed_of
-from quorate.log.subjects import message_id
-from quorate.runtime.provision import Provisioned, Role, Tls, permissions_of, provision, status_subject
+from quorate.log.subjects import message_id, status_subject
+from quorate.runtime.provision import Provisioned, Role, Tls, permissions_of, provision
 from tests.commands import quorate
 
 USERS: dict[str, Sequence[Role]] = {

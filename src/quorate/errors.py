@@ -18,6 +18,7 @@
     ├── LogError (RuntimeError)      the log refused, was not reached, or has lost what was asked for
     │   ├── CredentialsError         the broker does not know us: waiting does not mend it
     │   └── RefusedError             the broker knows us, and does not allow this
+    ├── EndedError (RuntimeError)    a learner's process, started for it, has given up
     ├── MissingExtraError (ImportError)   an optional library is not installed
     └── CheckFailedError (AssertionError) a rule breaks the conventions `check_rule` tests
 
@@ -30,6 +31,7 @@ __all__ = [
     "CertificateError",
     "CheckFailedError",
     "CredentialsError",
+    "EndedError",
     "LabelError",
     "LocalError",
     "LogError",
@@ -110,6 +112,22 @@ class CredentialsError(LogError):
 
 class RefusedError(LogError):
     """The broker knows us and does not allow this; the message says what, and whom to ask."""
+
+
+class EndedError(QuorateError, RuntimeError):
+    """A process that was started for a learner has ended by itself; the message has its last words.
+
+    Parameters
+    ----------
+    what
+        The message.
+    code
+        Its exit code.
+    """
+
+    def __init__(self, what: str, code: int) -> None:
+        super().__init__(what)
+        self.code = code
 
 
 class MissingExtraError(QuorateError, ImportError):

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 from rich.table import Table
 
@@ -140,8 +139,7 @@ def verify(file: Path, label: str, certificates: Path, *, as_json: bool) -> None
 def _wrong(recording: Recording, rule: Any) -> NDArray[np.bool_]:
     """In which slots, of those with a label, a rule's decision is wrong."""
     known = recording.labels != 0
-    as_told = msgspec.structs.replace(recording, labels=np.where(known, recording.labels, np.int8(1)))
-    wrong: NDArray[np.bool_] = (decide(as_told, rule) != recording.labels) & known
+    wrong: NDArray[np.bool_] = (decide(recording.as_told(), rule) != recording.labels) & known
     return wrong
 
 

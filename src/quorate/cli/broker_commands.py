@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import msgspec
@@ -19,6 +17,7 @@ from quorate.runtime.assembly import learner_of
 from quorate.runtime.audit import Finding, audit
 from quorate.runtime.config import Config, read_config
 from quorate.runtime.links import BrokerLinks
+from quorate.runtime.provision import OWNER
 from quorate.runtime.serving import with_loop
 
 __all__ = ["declare", "label", "leave", "links_to", "replay"]
@@ -27,17 +26,10 @@ __all__ = ["declare", "label", "leave", "links_to", "replay"]
 TRIES = 5
 
 
-@contextlib.asynccontextmanager
-async def links_to(
-    config: Config, user: str | None, credentials: Path | None, servers: list[str]
-) -> AsyncIterator[BrokerLinks]:
+async def links_to(config: Config, user: str | None, credentials: Path | None, servers: list[str]) -> BrokerLinks:
     """A connection to an ensemble's broker for a moment; as whom the key says, where one is given."""
     name = user or (credentials.stem if credentials is not None else config.learners[0].name)
-    links = await BrokerLinks.open(config, name, servers=servers, credentials=credentials)
-    try:
-        yield links
-    finally:
-        await links.close()
+    return await BrokerLinks.open(config, name, servers=servers, credentials=credentials)
 
 
 def declare(file: Path, credentials: Path | None, servers: list[str], *, as_json: bool) -> None:
@@ -45,7 +37,7 @@ def declare(file: Path, credentials: Path | None, servers: list[str], *, as_json
     config = read_config(file)
 
     async def work() -> dict[str, int]:
-        async with links_to(config, None if credentials else "owner", credentials, servers) as links:
+        async with await links_to(config, None if credentials else OWNER, credentials, servers) as links:
             return {each.name: await (await links.log_of(each, declare=True)).last() for each in config.family()}
 
     found = with_loop(work)
@@ -59,7 +51,7 @@ def declare(file: Path, credentials: Path | None, servers: list[str], *, as_json
 def replay(
     file: Path,
     names: list[str],
-    state: Path | None,
+    checkpoints: Path | None,
     user: str | None,
     credentials: Path | None,
     servers: list[str],
@@ -69,17 +61,16 @@ def replay(
     """Audit learners; True when nothing differs."""
     config = read_config(file)
     wanted = [config.learner(name).name for name in names] or [learner.name for learner in config.learners]
-    folder = state or config.beside(config.file.checkpoints.folder)
 
     async def work() -> list[Finding]:
-        async with links_to(config, user, credentials, servers) as links:
+        async with await links_to(config, user, credentials, servers) as links:
             log = await links.log_of(config, declare=False)
             with progress_bar() as bars:
                 task = bars.add_task("folding the log again", total=None)
                 return await audit(
                     log,
                     [learner_of(config, name) for name in wanted],
-                    lambda name: folder / f"{config.name}.{name}.checkpoint",
+                    lambda name: config.checkpoint_of(name, checkpoints),
                     lambda done, total: bars.update(task, completed=done, total=total),
                 )
 
@@ -106,7 +97,7 @@ def label(file: Path, slot: int, value: int, user: str | None, credentials: Path
     config = read_config(file)
 
     async def work() -> int:
-        async with links_to(
+        async with await links_to(
             config, user or (None if credentials else config.label_giver), credentials, servers
         ) as links:
             return await (await links.log_of(config, declare=False)).append([Label(slot, value)])
@@ -119,7 +110,7 @@ def leave(file: Path, name: str, user: str | None, credentials: Path | None, ser
     config = read_config(file)
 
     async def work() -> str:
-        async with links_to(config, user or (None if credentials else name), credentials, servers) as links:
+        async with await links_to(config, user or (None if credentials else name), credentials, servers) as links:
             log = await links.log_of(config, declare=False)
             return await _change(config, log, name)
 

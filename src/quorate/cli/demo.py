@@ -16,7 +16,7 @@ from quorate.cli.output import Output, check_picture, print_json, progress_bar
 from quorate.evaluate import Recording, arriving, decide, measure, rolling_mean
 from quorate.learner import Learner
 from quorate.rules import AverageMajority, ExtendedPWM, MajorityClass, PreviousLabel
-from quorate.runtime.demo_site import SITES, WRONG
+from quorate.runtime.demo_site import SITES, WRONG, contrary, logistic_regression, seen_at
 from quorate.streams import Feedback, RotatingHyperplane, Uniform
 
 if TYPE_CHECKING:
@@ -50,16 +50,13 @@ def run(seed: int, n_slots: int, advance: Any = lambda: None) -> Demo:
     ((200, 8), ['PWM', 'PWM without quito', 'majority class', 'plain majority', 'previous label'])
     """
     load("river", "quorate demo")
-    from river import linear_model, optim
-
     from quorate import Ensemble
 
     stream = RotatingHyperplane(n_learners=len(SITES), n_relevant=len(SITES), seed=seed)
     feedback = Feedback(Uniform(0, DELAY_SLOTS_MAX), label_prob=0.8, observe_prob={ABSENT: 0.5}, seed=seed)
     arrivals, present = feedback.realize(n_slots, SITES)
 
-    models: dict[str, Any] = {site: linear_model.LogisticRegression(optimizer=optim.SGD(0.1)) for site in SITES}
-    models[WRONG] = lambda x: -x["truth"]
+    models: dict[str, Any] = {site: logistic_regression() for site in SITES} | {WRONG: contrary}
     ensemble = Ensemble(models, rule=ExtendedPWM, streams=True, horizon=DELAY_SLOTS_MAX)
 
     votes = np.empty((n_slots, len(SITES)), np.int8)
@@ -67,8 +64,7 @@ def run(seed: int, n_slots: int, advance: Any = lambda: None) -> Demo:
     decisions = np.empty(n_slots, np.int8)
     weights = np.empty((n_slots, 2, len(SITES) + 1), np.int64)
     for slot, (observation, due) in enumerate(zip(stream.take(n_slots), arriving(arrivals), strict=True)):
-        seen: dict[str, Any] = dict(zip(SITES, observation.views.values(), strict=True))
-        seen[WRONG] = {"truth": observation.label}
+        seen = seen_at(observation)
         decision = ensemble.decide_one(
             {site: seen[site] for site, here in zip(SITES, present[slot], strict=True) if here}
         )

@@ -19,7 +19,7 @@ code meaning
 
 from __future__ import annotations
 
-from quorate.errors import CredentialsError, LogError, MissingExtraError, QuorateError, RefusedError
+from quorate.errors import CredentialsError, EndedError, LogError, MissingExtraError, QuorateError, RefusedError
 
 __all__ = ["EXIT_CODES", "EXIT_DEFECT", "EXIT_INTERRUPTED", "exit_code_of"]
 
@@ -60,8 +60,10 @@ def exit_code_of(error: BaseException) -> int:
             return 8
         case LogError():
             return 6
+        case EndedError():
+            return error.code or 6  # who was told to stop, by somebody else, has not failed by itself
         case QuorateError():
-            return int(getattr(error, "code", 3))
+            return 3
         case OSError():
             return 5
         case _:

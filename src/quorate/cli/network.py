@@ -35,7 +35,14 @@ Overrides = Annotated[
     typer.Option("--set", help="What holds instead: ensemble.deadline_ms=50, learner.paris.model=..."),
 ]
 Credentials = Annotated[Path | None, typer.Option(help="The file of a key. Default: as the file says.")]
-As = Annotated[str | None, typer.Option("--as", help="As which user of the broker. Default: the first learner.")]
+As = Annotated[
+    str | None,
+    typer.Option(
+        "--as",
+        help="As which user of the broker. Default: as the key's file is called; without, who gives labels (label), "
+        "who leaves (leave), else the first learner.",
+    ),
+]
 Server = Annotated[list[str] | None, typer.Option(help="A broker's address, instead of the file's.")]
 
 
@@ -73,7 +80,7 @@ def node(
     overrides: Overrides = None,
     server: Server = None,
     credentials: Credentials = None,
-    state: Annotated[Path | None, typer.Option(help="Where checkpoints are. Default: as the file says.")] = None,
+    checkpoints: Annotated[Path | None, typer.Option(help="Where checkpoints are. Default: as the file says.")] = None,
     metrics_port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Serve /metrics and /health here; 0 for any free port.")
     ] = None,
@@ -97,7 +104,7 @@ def node(
         overrides or [],
         servers=server or [],
         credentials=credentials,
-        state=state,
+        checkpoints=checkpoints,
         metrics_port=metrics_port,
         metrics_host=metrics_host,
         idle_exit_s=idle_exit,
@@ -168,7 +175,7 @@ def declare(file: File, credentials: Credentials = None, server: Server = None, 
 def replay(
     file: File,
     name: Annotated[list[str] | None, typer.Option(help="Only this learner; may be given several times.")] = None,
-    state: Annotated[Path | None, typer.Option(help="Where checkpoints are. Default: as the file says.")] = None,
+    checkpoints: Annotated[Path | None, typer.Option(help="Where checkpoints are. Default: as the file says.")] = None,
     user: As = None,
     credentials: Credentials = None,
     server: Server = None,
@@ -177,7 +184,7 @@ def replay(
     """Decide everything again from the log; compare with what was decided, and with the checkpoints that are here."""
     from quorate.cli.broker_commands import replay as command
 
-    good = command(file, name or [], state, user, credentials, server or [], as_json=as_json)
+    good = command(file, name or [], checkpoints, user, credentials, server or [], as_json=as_json)
     raise typer.Exit(0 if good else 1)
 
 

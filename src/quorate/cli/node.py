@@ -34,7 +34,7 @@ def serve_one(
     *,
     servers: list[str],
     credentials: Path | None,
-    state: Path | None,
+    checkpoints: Path | None,
     metrics_port: int | None,
     metrics_host: str,
     idle_exit_s: float | None,
@@ -48,29 +48,26 @@ def serve_one(
     config = read_config(file, overrides)
     learner = config.learner(name)
     port = learner.metrics_port if metrics_port is None else metrics_port
-    folder = state or config.beside(config.file.checkpoints.folder)
+    folder = checkpoints or config.checkpoint_of(name).parent
 
     async def work() -> None:
         loop, stop = asyncio.get_running_loop(), asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
-        links = await BrokerLinks.open(config, name, servers=servers, credentials=credentials)
-        try:
+        async with await BrokerLinks.open(config, name, servers=servers, credentials=credentials) as links:
             site = await assemble(config, name, links, folder=folder, held=held, rejoins=rejoins)
             with contextlib.ExitStack() as open_ones:
                 if port is not None:
                     server = MetricsServer(_asking([site], links, loop), port, metrics_host)
                     open_ones.enter_context(server)
                     _logger.info("%s: metrics at http://%s:%d/metrics", name, metrics_host, server.port)
-                idle = asyncio.ensure_future(_until_idle(site, idle_exit_s, stop))
+                idle = asyncio.ensure_future(_until_idle(site, links, idle_exit_s, stop))
                 _logger.info("%s: began, as a learner of %s", name, config.name)
                 try:
                     await serve([site], links, stop)
                 finally:
                     idle.cancel()
             _logger.info("%s: ended at entry %d of the log", name, site.node.position)
-        finally:
-            await links.close()
 
     with_loop(work)
 
@@ -84,12 +81,12 @@ def _asking(sites: list[Site], links: Links, loop: asyncio.AbstractEventLoop):  
     return lambda: asyncio.run_coroutine_threadsafe(now(), loop).result(METRICS_S)
 
 
-async def _until_idle(site: Site, after_s: float | None, stop: asyncio.Event) -> None:
+async def _until_idle(site: Site, links: Links, after_s: float | None, stop: asyncio.Event) -> None:
     if after_s is None:
         return
     idle_s, position = 0.0, -1
     while idle_s < after_s:
         await asyncio.sleep(LOOK_S)
-        idle = all(each.node.is_idle for each in site.all()) and position == site.node.position
+        idle = all(report.idle for report in reports([site], links)) and position == site.node.position
         idle_s, position = (idle_s + LOOK_S if idle else 0.0), site.node.position
     stop.set()

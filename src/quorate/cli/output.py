@@ -27,10 +27,10 @@ class Output(Console):
         leave_quietly()
 
 
-def print_json(document: Any) -> None:
-    """Print one JSON document."""
+def print_json(document: Any, indent: int | None = 2) -> None:
+    """Print one JSON document; in one line without an indent."""
     try:
-        print(json.dumps(document, indent=2), flush=True)
+        print(json.dumps(document, indent=indent), flush=True)
     except BrokenPipeError:
         leave_quietly()
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from quorate.cli.output import Output, print_json
 from quorate.errors import LocalError
 from quorate.events import Decision
-from quorate.log.subjects import subject_of
+from quorate.log.subjects import status_subject, subject_of
 from quorate.runtime.broker_options import OPTIONS, Options, read_options
 from quorate.runtime.config import Config, read_config
-from quorate.runtime.provision import Role, Tls, provision, status_subject
+from quorate.runtime.provision import OWNER, Role, Tls, provision
 
 __all__ = ["roles_of", "show"]
 
@@ -113,7 +113,7 @@ def show(
         f"The broker: nats-server -c {shown} (one that runs: nats-server --signal reload={pid})", highlight=False
     )
     console.print(
-        f"The streams, once: quorate declare {file} --credentials {os.path.relpath(made.credentials['owner'])}",
+        f"The streams, once: quorate declare {file} --credentials {os.path.relpath(made.credentials[OWNER])}",
         highlight=False,
     )
     console.print("Each learner's key goes to its site, and nowhere else; the owner's stays with you:", highlight=False)

@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 from rich.console import Console
 from rich.live import Live
@@ -19,9 +18,9 @@ from rich.table import Table
 from quorate._extras import load
 from quorate._version import __version__
 from quorate.cli.output import Output, check_picture, print_json
-from quorate.cli.standing import standing
+from quorate.cli.standing import standing, with_missing
 from quorate.errors import LocalError
-from quorate.evaluate import decide, measure, rolling_mean
+from quorate.evaluate import Recording, decide, measure, rolling_mean
 from quorate.log.broker import broker_binary
 from quorate.rules import AverageMajority, MajorityClass, PreviousLabel
 from quorate.runtime.assembly import learner_of
@@ -64,7 +63,9 @@ def show(
 
         def watch(found: list[Report]) -> None:
             latest[:] = found or latest
-            live.update(standing(config, latest, title=_title(config, latest, began)), refresh=console.is_terminal)
+            live.update(
+                standing(with_missing(config, latest), title=_title(config, latest, began)), refresh=console.is_terminal
+            )
 
         with_loop(lambda: _work(config, overrides, processes, state, record, watch))
     _finish(config, record, latest, picture, processes=processes, seconds=time.monotonic() - began, as_json=as_json)
@@ -88,15 +89,12 @@ def _title(config: Config, found: list[Report], began: float) -> str:
     return f"{config.name}: slot {max(slot, 0)}, {time.monotonic() - began:.0f} s"
 
 
-def _rows(record: Record) -> tuple[list[dict[str, Any]], dict[str, NDArray[np.int8]]]:
+def _rows(record: Record, recording: Recording) -> tuple[list[dict[str, Any]], dict[str, NDArray[np.int8]]]:
     """Who erred how often where a label came: each learner alone, what asks no votes, and the ensemble."""
-    recording = record.recording()
     labelled = recording.labels != 0
     labels = recording.labels[labelled]
     n_learners = len(recording.names)
-    known = msgspec.structs.replace(
-        recording, labels=np.where(labelled, recording.labels, 1)
-    )  # what never came is unseen
+    known = recording.as_told()
     issued = {
         "plain majority": decide(known, AverageMajority(n_learners)),
         "majority class": decide(known, MajorityClass(n_learners)),
@@ -107,10 +105,13 @@ def _rows(record: Record) -> tuple[list[dict[str, Any]], dict[str, NDArray[np.in
     rows: list[dict[str, Any]] = []
     for place, name in enumerate(recording.names):
         voted = recording.votes[labelled, place] != 0
-        alone = measure(recording.votes[labelled, place][voted], labels[voted], previous[voted])
-        rows.append({"who": f"{name} alone", "voted": float(voted.mean()) if len(voted) else 0.0, **alone.document()})
+        row: dict[str, Any] = {"who": f"{name} alone", "voted_share": float(voted.mean())}
+        if voted.any():
+            votes = recording.votes[labelled, place][voted]
+            row |= measure(votes, labels[voted], previous[voted]).document()
+        rows.append(row)
     rows += [
-        {"who": name, "voted": 1.0, **measure(decisions[labelled], labels, previous).document()}
+        {"who": name, "voted_share": 1.0, **measure(decisions[labelled], labels, previous).document()}
         for name, decisions in issued.items()
     ]
     return rows, issued
@@ -128,9 +129,9 @@ def _finish(
 ) -> None:
     recording = record.recording()
     n_slots, n_labels = len(recording.labels), int((recording.labels != 0).sum())
-    rows, issued = _rows(record) if n_labels else ([], {})
+    rows, issued = _rows(record, recording) if n_labels else ([], {})
     if picture is not None and n_labels:
-        draw(config, record, issued, picture)
+        draw(config, record, recording, issued, picture)
     if as_json:
         document = {
             "ensemble": config.name,
@@ -147,7 +148,7 @@ def _finish(
         print_json(document)
         return
     console = Output()
-    console.print(standing(config, found, title=f"{config.name}, at the end"))
+    console.print(standing(with_missing(config, found), title=f"{config.name}, at the end"))
     how = "one process a learner, on a private broker" if processes else "one process"
     console.print(f"{n_slots} slots, {n_labels} labels, {seconds:.1f} s; {how}.", highlight=False)
     if not n_labels:
@@ -159,19 +160,20 @@ def _finish(
     for row in rows:
         if row["who"] == "plain majority":
             table.add_section()
-        numbers = (f"{row['voted']:.0%}", f"{row['error']:.1%}", f"{row['kappa']:.2f}", f"{row['kappa_temporal']:.2f}")
+        forms = {"voted_share": ".0%", "error": ".1%", "kappa": ".2f", "kappa_temporal": ".2f"}
+        numbers = ["-" if row.get(key) is None else format(row[key], form) for key, form in forms.items()]
         table.add_row(row["who"], *numbers, style="bold green" if row is rows[-1] else None)
     console.print(table)
     if picture is not None:
         console.print(f"The picture: {picture}", highlight=False)
 
 
-def draw(config: Config, record: Record, issued: dict[str, NDArray[np.int8]], out: Path) -> None:
+def draw(config: Config, record: Record, recording: Recording, issued: dict[str, NDArray[np.int8]], out: Path) -> None:
     """Draw the rolling errors, and the weights over time."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    recording, weights = record.recording(), record.weights
+    weights = record.weights
     labelled = np.flatnonzero(recording.labels)
     labels = recording.labels[labelled]
     window = max(50, len(labelled) // 20)

@@ -28,16 +28,14 @@ def with_missing(config: Config, found: Sequence[Report]) -> list[Report]:
     return [*listed, *(report for key, report in known.items() if key[0] == config.name)]
 
 
-def standing(config: Config, found: Sequence[Report], *, title: str | None = None) -> Table:
+def standing(rows: Sequence[Report], *, title: str | None = None) -> Table:
     """A row a learner: where it is, how far behind, how often wrong, and what the others weigh there.
 
     In a narrow terminal the weights for slots where somebody was absent are left out.
     """
-    rows = with_missing(config, found)
     ahead = max((report.slot for report in rows), default=-1)
-    table = Table(
-        "", "", "slot", "behind", "waiting", "wrong", "late", "faults", "weights", title=title, box=SIMPLE_HEAD
-    )
+    names = ("", "", "slot", "behind", "waiting", "wrong", "late", "faults", "weights")
+    table = Table(*names, title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for column in table.columns[2:8]:
         column.justify = "right"
     for report in rows:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,12 @@ from rich.live import Live
 from quorate.cli.broker_commands import links_to
 from quorate.cli.output import Output, print_json
 from quorate.cli.standing import standing, with_missing
-from quorate.errors import LogError, SnapshotError
+from quorate.errors import SnapshotError
+from quorate.learner import Learner
 from quorate.node import FileStore
 from quorate.runtime.config import Config, read_config
 from quorate.runtime.links import BrokerLinks
-from quorate.runtime.report import Report
+from quorate.runtime.report import Report, report_of_learner
 from quorate.runtime.serving import ask, with_loop
 
 __all__ = ["show"]
@@ -40,17 +40,17 @@ def show(
     config = read_config(file)
 
     async def work() -> None:
-        async with links_to(config, user, credentials, servers) as links:
+        async with await links_to(config, user, credentials, servers) as links:
             if not watch:
                 _print(config, *await _look(config, links), as_json=as_json)
                 return
-            with Live(console=Output(), transient=False, auto_refresh=False) as live:
+            with contextlib.nullcontext() if as_json else Live(console=Output(), auto_refresh=False) as live:
                 while True:
                     rows, last = await _look(config, links)
-                    if as_json:
-                        print(json.dumps(_document(config, rows, last)), flush=True)
+                    if live is None:
+                        print_json(_document(config, rows, last), indent=None)
                     else:
-                        live.update(standing(config, rows, title=f"{config.name}: {last} entries"), refresh=True)
+                        live.update(standing(rows, title=f"{config.name}: {last} entries"), refresh=True)
                     await asyncio.sleep(WATCH_S)
 
     with_loop(work)
@@ -60,30 +60,17 @@ async def _look(config: Config, links: BrokerLinks) -> tuple[list[Report], int]:
     log = await links.log_of(config, declare=False)
     found = await ask(links.connection, config.name, [learner.name for learner in config.learners])
     rows = with_missing(config, found)
-    return [await _remembered(config, links, row) if row.state == "gone" else row for row in rows], await log.last()
+    return [_remembered(config, row) if row.state == "gone" else row for row in rows], await log.last()
 
 
-async def _remembered(config: Config, links: BrokerLinks, report: Report) -> Report:
+def _remembered(config: Config, report: Report) -> Report:
     """What is known of a learner that does not answer: its checkpoint, where that is here."""
-    path = config.beside(config.file.checkpoints.folder) / f"{config.name}.{report.learner}.checkpoint"
-    with contextlib.suppress(SnapshotError, OSError, LogError):
-        kept = FileStore(path).load() if path.exists() else None
+    with contextlib.suppress(SnapshotError, OSError):
+        kept = FileStore(config.checkpoint_of(report.learner)).load()
         if kept is not None:
-            state: dict[str, Any] = kept.learner
-            counters, rule = state["counters"], state["rule"]
-            weights = rule.get("weights_synchronous") or rule.get("weights") or []
-            return msgspec.structs.replace(
-                report,
-                position=kept.position,
-                slot=-1 if state["last_closed"] is None else state["last_closed"],
-                voted=kept.voted,
-                members=state["members"],
-                decisions=counters["decisions"],
-                labels=counters["labels"],
-                mistakes=counters["mistakes"],
-                faults=kept.faults,
-                weights=weights,
-            )
+            learner = Learner.restore(kept.learner)
+            known = report_of_learner(config.name, learner, state="gone", position=kept.position, faults=kept.faults)
+            return msgspec.structs.replace(known, voted=kept.voted)
     return report
 
 
@@ -95,4 +82,4 @@ def _print(config: Config, rows: list[Report], last: int, *, as_json: bool) -> N
     if as_json:
         print_json(_document(config, rows, last))
         return
-    Output().print(standing(config, rows, title=f"{config.name}: {last} entries"))
+    Output().print(standing(rows, title=f"{config.name}: {last} entries"))

@@ -16,7 +16,7 @@ from quorate.learner.slots import CLOSED, DECIDED_PLUS, LABEL_BITS, SYNCHRONOUS
 from quorate.packing import CODE_OF, VALUE_OF, bytes_needed, codes_of, pack, unpack
 from quorate.rules import PWM, BaseRule, ExtendedPWM
 
-__all__ = ["close_run", "complete_run", "decide_run", "learn_run", "record_run"]
+__all__ = ["close_run", "decide_run", "learn_run", "record_run"]
 
 #: From a byte to whether the code at each of its four places is there.
 _THERE = [bytes(byte >> 2 * place & 3 != 0 for byte in range(256)) for place in range(4)]
@@ -62,23 +62,23 @@ def record_run(fold: Fold, place: int, first_slot: int, packed: bytes, count: in
     return True
 
 
-def complete_run(fold: Fold, after: int, most: int) -> tuple[int, int]:
+def _complete_run(fold: Fold, after: int, most: int) -> tuple[int, int]:
     """The open slots after one that come first, follow each other and lack no vote: where they begin, and how many."""
     slots = fold.slots
-    at = max(slots.place(after + 1), slots.first + fold.n_closed)
+    at = fold.open_place(after)
     count = min(most, len(slots.numbers) - at)
     if count <= 0 or not _whole_rows(slots.rows[at * slots.width : (at + 1) * slots.width], slots.n_learners)[0]:
         return at, 0
     expected = array("q", range(slots.numbers[at], slots.numbers[at] + count))
     if slots.numbers[at : at + count] != expected:
         count = next(step for step in range(count) if slots.numbers[at + step] != slots.numbers[at] + step)
-    missing = _whole_rows(slots.rows[at * slots.width : (at + count) * slots.width], fold.slots.n_learners).find(0)
+    missing = _whole_rows(slots.rows[at * slots.width : (at + count) * slots.width], slots.n_learners).find(0)
     return at, count if missing < 0 else missing
 
 
 def decide_run(fold: Fold, name: str, after: int, most: int) -> Decisions | None:
-    """The decisions on the slots that `complete_run` finds."""
-    at, count = complete_run(fold, after, most)
+    """The decisions on the slots that `_complete_run` finds."""
+    at, count = _complete_run(fold, after, most)
     if not count:
         return None
     slots, width = fold.slots, fold.slots.width

@@ -81,6 +81,10 @@ class Fold:
         at = self.slots.find(slot)
         return (0,) * len(self.membership.members) if at is None else self.slots.votes(at)
 
+    def open_place(self, after: int) -> int:
+        """Where the open slots after a slot begin."""
+        return max(self.slots.place(after + 1), self.slots.first + self.n_closed)
+
     def change(self, change: Join | Leave) -> bool:
         """Make a change of membership, unless it was made."""
         if not self.membership.is_new(change):

@@ -208,7 +208,7 @@ class Learner:
                 self._check(event)
                 if event.learner != self._name:
                     return False
-                self._fold.membership.check(event)
+                self._fold.membership.check_votes(event.slot, event.epoch, len(event.votes))
                 return self._fold.step(event.slot, Input.CLOSE, event)
             case Decisions():
                 self._check(event)
@@ -237,8 +237,7 @@ class Learner:
 
     def next_open(self, after: int) -> int | None:
         """The open slot with the lowest number after one, if there is any."""
-        slots = self._fold.slots
-        at = max(slots.place(after + 1), slots.first + self._fold.n_closed)
+        slots, at = self._fold.slots, self._fold.open_place(after)
         return slots.numbers[at] if at < len(slots.numbers) else None
 
     def checked_next(self, slot: int) -> int:

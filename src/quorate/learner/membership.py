@@ -83,12 +83,8 @@ class Membership:
         self.epoch += 1
         return place
 
-    def check(self, decision: Decision) -> None:
-        """Refuse a decision whose membership is not known, or does not fit its votes."""
-        self.check_votes(decision.slot, decision.epoch, len(decision.votes))
-
     def check_votes(self, slot: int, epoch: int, n_votes: int) -> None:
-        """Refuse so many votes of an epoch."""
+        """Refuse a decision of an epoch that is not known, or had another number of members."""
         members = self._at(epoch)
         if members is None:
             raise MessageError(

@@ -24,7 +24,7 @@ __all__ = ["restore", "snapshot"]
 LearnerT = TypeVar("LearnerT", bound=Learner)
 
 
-class _SlotsState(msgspec.Struct):
+class _SlotsState(msgspec.Struct, omit_defaults=True):
     numbers: list[int]
     marks: bytes
     votes: bytes
@@ -66,8 +66,6 @@ def snapshot(learner: Learner) -> dict[str, Any]:
         rule=learner.rule.snapshot(),
     )
     document: dict[str, Any] = msgspec.to_builtins(state)
-    if document["slots"]["notes"] is None:  # as most rules give none
-        del document["slots"]["notes"]
     return document
 
 

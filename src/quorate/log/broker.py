@@ -21,8 +21,8 @@ from quorate.errors import LocalError, LogError
 
 __all__ = ["Broker", "Place", "broker_binary", "start_cluster"]
 
-#: How long a broker may take to start or to take in its configuration, and to stop before it is killed.
 _PR_SET_PDEATHSIG = 1  # of prctl
+#: How long a broker may take to start or to take in its configuration, and to stop before it is killed.
 START_S, STOP_S = 20.0, 10.0
 #: How often is looked whether it has.
 LOOK_S = 0.02
@@ -158,6 +158,9 @@ class Broker:
         except TimeoutError:
             await self.kill()
             raise LogError(f"{binary} did not start within {START_S:.0f} s; see {self.log_file}") from None
+        except BaseException:
+            await self.kill()  # nobody else knows of it yet
+            raise
         self._port = int(self.address.rpartition(":")[2])
         return self
 

@@ -107,7 +107,8 @@ async def connect(
     seed = seed_of(credentials) if credentials is not None else None
     key = b"" if seed is None else hashlib.blake2b(seed.encode(), digest_size=32, person=b"quorate ids").digest()
     watch = Watch(name, key, on_state)
-    client = load("quorate.log.client", "The JetStream log").Client(needs_tls=tls is not None)
+    clients = load("quorate.log.client", "The JetStream log")
+    client = clients.Client(needs_tls=tls is not None)
     failures: list[str] = []
     shown = f"the credentials of {credentials}" if credentials is not None else "no credentials"
     unknown = CredentialsError(
@@ -163,7 +164,7 @@ async def connect(
             allow_reconnect=True,
             max_reconnect_attempts=-1,
             reconnect_time_wait=RECONNECT_S,
-            connect_timeout=2,
+            connect_timeout=clients.STEP_S,
             ping_interval=10,
             error_cb=on_error,
             disconnected_cb=on_disconnected,

@@ -24,7 +24,7 @@ from quorate.log.reading import Reader
 from quorate.log.subjects import checked_entry_of, message_id, stream_of, subject_of
 from quorate.log.watch import reason_of, watch_of
 
-__all__ = ["JetStreamLog", "connect", "message_id", "subject_of"]
+__all__ = ["JetStreamLog", "connect"]
 
 #: Publishes that may be under way at once.
 WINDOW = 512
@@ -105,7 +105,7 @@ class JetStreamLog:
                 info = await self._create(replicas, max_age_s, max_bytes)
         except (TimeoutError, errors.Error, self._errors.Error, OSError) as error:
             raise self._lost(f"the stream {self.stream!r} cannot be opened: {reason_of(error)}") from None
-        self._identity = f"{self.stream}@{info.created}"
+        self._identity = self._identity_of(info)
         return self
 
     async def _create(self, replicas: int, max_age_s: float, max_bytes: int) -> Any:
@@ -145,6 +145,9 @@ class JetStreamLog:
 
     async def _info(self) -> Any:
         return await self._watch.answered(self._js.stream_info(self.stream), f"$JS.API.STREAM.INFO.{self.stream}")
+
+    def _identity_of(self, info: Any) -> str:
+        return f"{self.stream}@{info.created}"
 
     def _lost(self, reason: str) -> LogError:
         return self._watch.loss() or LogError(reason)
@@ -198,8 +201,7 @@ class JetStreamLog:
     async def first(self) -> int:
         """The place of the first entry that is kept, or will be."""
         state = (await self._asked()).state
-        first: int = state.first_seq if state.messages else state.last_seq + 1
-        return first
+        return _first_of(state)
 
     async def last(self) -> int:
         """The place of the last entry."""
@@ -243,13 +245,13 @@ class JetStreamLog:
             info = await self._info()
         except load("nats.js.errors", "The JetStream log").NotFoundError:
             raise LogError(f"the stream {self.stream!r} is gone: somebody has deleted it") from None
-        if f"{self.stream}@{info.created}" != self._identity:
+        if self._identity_of(info) != self._identity:
             raise LogError(f"the stream {self.stream!r} was made anew; its places are others")
         if info.state.last_seq < position:
             raise LogError(
                 f"the stream {self.stream!r} ends at {info.state.last_seq}: what came after, up to {position}, is lost"
             )
-        first = info.state.first_seq if info.state.messages else info.state.last_seq + 1
+        first = _first_of(info.state)
         if first > position + 1:
             raise LogError(
                 f"entries {position + 1} to {first - 1} are no longer in {self.stream!r}: its limits (max_age_s, "
@@ -275,6 +277,11 @@ class JetStreamLog:
         self._closed.set()
         for reader in self._readers:
             reader.stop()
+
+
+def _first_of(state: Any) -> int:
+    first: int = state.first_seq if state.messages else state.last_seq + 1
+    return first
 
 
 async def _within(awaitable: Any) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from weakref import WeakKeyDictionary
 
 from quorate.errors import LogError
-from quorate.events import Event, encode
+from quorate.events import Event, Label, Labels, Vote, Votes, encode
 from quorate.log.base import Entry
 from quorate.log.memory import MemoryLog
 from quorate.log.subjects import message_id
@@ -35,6 +35,8 @@ class Faults:
         A reader gets some entries again.
     garbage
         Somebody else appends what is no message.
+    partial
+        An append raises, and some of its events are there; decisions and changes never without those before them.
     dropped
         A message that stands in the log already is not stored again, as a broker does that knows it by its id.
     delay_s, stall_s
@@ -50,13 +52,14 @@ class Faults:
         stalled: float = 0.0,
         reread: float = 0.0,
         garbage: float = 0.0,
+        partial: float = 0.0,
         dropped: float = 0.0,
         delay_s: float = 0.01,
         stall_s: float = 1.0,
     ) -> None:
         self.refused, self.unanswered, self.repeated = refused, unanswered, repeated
         self.delayed, self.stalled, self.reread, self.garbage = delayed, stalled, reread, garbage
-        self.dropped = dropped
+        self.partial, self.dropped = partial, dropped
         self.delay_s, self.stall_s = delay_s, stall_s
 
     @classmethod
@@ -66,7 +69,7 @@ class Faults:
         >>> Faults.drawn(random.Random(1)).refused
         0.0
         """
-        kinds = ("refused", "unanswered", "repeated", "delayed", "stalled", "reread", "garbage")
+        kinds = ("refused", "unanswered", "repeated", "delayed", "stalled", "reread", "garbage", "partial")
         return cls(**{kind: generator.choice((0.0, 0.02, 0.2)) for kind in kinds}, dropped=generator.choice((0.0, 1.0)))
 
 
@@ -140,6 +143,10 @@ class SimulatedLog:
         messages = [encode(event) for event in events]
         if self._happens(self.faults.garbage):
             self._log.append_messages([self._random.randbytes(self._random.randrange(40))])
+        if self._happens(self.faults.partial):
+            some = self._some(events)
+            self._append(some, [encode(event) for event in some])
+            raise LogError("no answer: some of the events may be in the log; append them again")
         position = self._append(events, messages) if messages else await self._log.last()
         if self._happens(self.faults.repeated):
             position = self._log.append_messages(messages)
@@ -148,6 +155,16 @@ class SimulatedLog:
         if self._cut or self._happens(self.faults.unanswered):
             raise LogError("no answer: the events may be in the log or not; append them again")
         return position
+
+    def _some(self, events: Sequence[Event]) -> list[Event]:
+        """Some votes and labels, and the first of all else."""
+        ordered = [event for event in events if not isinstance(event, Vote | Votes | Label | Labels)]
+        stored = set(map(id, ordered[: self._random.randint(0, len(ordered))]))
+        return [
+            event
+            for event in events
+            if id(event) in stored or (isinstance(event, Vote | Votes | Label | Labels) and self._happens(0.5))
+        ]
 
     def _append(self, events: Sequence[Event], messages: Sequence[bytes]) -> int:
         """Append, or say where a repeat stands, as a broker does that knows messages by their ids."""

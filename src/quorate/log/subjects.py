@@ -13,7 +13,7 @@ from quorate.events import Decision, Decisions, Event, Join, Label, Labels, Leav
 from quorate.log.base import Entry
 from quorate.log.memory import entry_of
 
-__all__ = ["checked_entry_of", "message_id", "stream_of", "subject_of"]
+__all__ = ["checked_entry_of", "message_id", "status_subject", "stream_of", "subject_of"]
 
 
 def stream_of(ensemble: str) -> str:
@@ -41,6 +41,15 @@ def subject_of(ensemble: str, event: Event) -> str:
         case Join() | Leave():
             kind = f"member.{event.learner}"
     return f"quorate.{ensemble}.{kind}"
+
+
+def status_subject(ensemble: str, learner: str | None = None) -> str:
+    """Where a status is asked for, or where a learner answers.
+
+    >>> status_subject("grid"), status_subject("grid", "paris")
+    ('quorate-status.grid', 'quorate-status.grid.paris')
+    """
+    return f"quorate-status.{ensemble}" + (f".{learner}" if learner is not None else "")
 
 
 def message_id(event: Event, message: bytes, key: bytes = b"") -> str | None:

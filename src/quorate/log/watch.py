@@ -80,7 +80,7 @@ class Watch:
         if found := _VIOLATION.search(reason):
             action, subject = found[1].lower(), found[2]
             if action == "publish":  # the subject comes in lower case
-                self._fail(lambda asked: self._refused("publish on", asked.get(subject.lower())))
+                self._fail(lambda asked: self._refused(asked.get(subject.lower())))
             elif subject.lower().startswith(f"{inbox_of(self.name).lower()}."):
                 self.lose(
                     RefusedError(
@@ -90,12 +90,12 @@ class Watch:
                 )
         self.tell(reason)
 
-    def _refused(self, action: str, subject: str | None) -> RefusedError | None:
+    def _refused(self, subject: str | None) -> RefusedError | None:
         if subject is None:
             return None
         return RefusedError(
-            f"the broker refuses to let {self.name!r} {action} {subject}: ask the owner for credentials that allow it "
-            "(quorate provision)"
+            f"the broker refuses to let {self.name!r} publish on {subject}: ask the owner for credentials that "
+            "allow it (quorate provision)"
         )
 
     def _fail(self, error_of: Callable[[dict[str, str]], Exception | None]) -> None:

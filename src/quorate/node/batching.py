@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain, groupby
 
 from quorate.events import Decision, Decisions, Event, Join, Label, Labels, Leave, Vote, Votes
 from quorate.packing import unpack
 
-__all__ = ["BATCH", "batched"]
+__all__ = ["BATCH", "batched", "runs"]
 
 #: Events that are appended at once, and slots that one message covers, at the most.
 BATCH = 512
@@ -41,22 +42,38 @@ def batched(events: Sequence[Event], most: int = BATCH) -> list[Event]:
     return [*others, *votes, *decisions, *labels]
 
 
+def runs(pairs: Iterable[tuple[int, int]]) -> list[tuple[int, list[int]]]:
+    """Values on slots, those on consecutive slots together: the first slot, and the values.
+
+    >>> runs([(1, 1), (2, -1), (7, 1)])
+    [(1, [1, -1]), (7, [1])]
+    """
+    found: list[tuple[int, list[int]]] = []
+    after = -1
+    for slot, value in pairs:
+        if slot != after:
+            found.append((slot, []))
+        found[-1][1].append(value)
+        after = slot + 1
+    return found
+
+
 def _merged(events: Sequence[Vote | Votes | Label | Labels], most: int) -> list[Event]:
     """Votes, or labels, those on consecutive slots together."""
     if len(events) == 1 and isinstance(events[0], Votes | Labels) and 1 < events[0].count <= most:
         return [events[0]]
     made: list[Event] = []
-    values: list[int] = []
-    first, learner = 0, None
-    for event in events:
-        slot = event.first_slot if isinstance(event, Votes | Labels) else event.slot
-        if values and (event.learner != learner or slot != first + len(values)):
+    for learner, some in groupby(events, lambda event: event.learner):
+        pairs = chain.from_iterable(_pairs(event) for event in some)
+        for first, values in runs(pairs):
             made += _cut(events[0], learner, first, values, most)
-            values = []
-        if not values:
-            learner, first = event.learner, slot
-        values += unpack(event.packed, event.count) if isinstance(event, Votes | Labels) else (event.value,)
-    return made + _cut(events[0], learner, first, values, most) if values else made
+    return made
+
+
+def _pairs(event: Vote | Votes | Label | Labels) -> Iterable[tuple[int, int]]:
+    if isinstance(event, Votes | Labels):
+        return enumerate(unpack(event.packed, event.count), event.first_slot)
+    return [(event.slot, event.value)]
 
 
 def _cut(

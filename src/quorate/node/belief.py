@@ -13,7 +13,7 @@ def is_believed(learner: Learner, slot: int, frontier: int, seen: int) -> bool:
     """Whether a slot that some have not voted on may be decided when its time is over.
 
     To decide a slot is to pass over all before it, for ever, so that one vote on a far slot must not do. It may be
-    decided where it is near, or two have voted on it, or the node's own source has reached it.
+    decided where two have voted on it, or it is near the last one that was decided or that the node's own source gave.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def is_believed(learner: Learner, slot: int, frontier: int, seen: int) -> bool:
     (True, False)
     """
     n_votes = len(learner.members) - len(learner.missing(slot))
-    return slot <= max(frontier, seen) + learner.open_slots_max or n_votes > 1 or slot <= seen
+    return slot <= max(frontier, seen) + learner.open_slots_max or n_votes > 1
 
 
 def unlabelled(learner: Learner, voter: Voter | None, event: Event | None) -> set[int]:

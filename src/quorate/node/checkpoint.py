@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import msgspec
 
 from quorate.errors import LocalError, SnapshotError
+from quorate.rules.base import read_versioned
 
 __all__ = ["Checkpoint", "FileStore", "MemoryStore", "Store", "packed", "unpacked"]
 
@@ -55,15 +56,6 @@ class Checkpoint(msgspec.Struct, frozen=True):
     schema: int = 1
 
 
-class _Document(msgspec.Struct):
-    log: str
-    position: int
-    voted: int
-    faults: int
-    learner: dict[str, Any]
-    schema: int
-
-
 class Store(Protocol):
     """Where checkpoints are kept."""
 
@@ -80,16 +72,9 @@ def packed(checkpoint: Checkpoint) -> bytes:
     >>> packed(Checkpoint("log", 7, 3, 0, {"schema": 1}))[:60]
     b'quorate-checkpoint 1 81 0 a37893106a63947089f7232e0480d2d748'
     """
-    document = msgspec.json.encode(
-        _Document(
-            checkpoint.log,
-            checkpoint.position,
-            checkpoint.voted,
-            checkpoint.faults,
-            checkpoint.learner,
-            checkpoint.schema,
-        )
-    )
+    fields = msgspec.structs.asdict(checkpoint)
+    del fields["model"]
+    document = msgspec.json.encode(fields)
     body = document + checkpoint.model
     digest = hashlib.sha256(body).hexdigest()
     return f"{_MAGIC} 1 {len(document)} {len(checkpoint.model)} {digest}\n".encode() + body
@@ -118,10 +103,10 @@ def unpacked(content: bytes, where: str) -> Checkpoint:
     if hashlib.sha256(body).hexdigest() != digest:
         raise SnapshotError(f"the checkpoint {where} is damaged: its digest is another")
     try:
-        document = msgspec.json.decode(body[: sizes[0]], type=_Document)
+        document = msgspec.json.decode(body[: sizes[0]])
     except msgspec.MsgspecError as error:
         raise SnapshotError(f"the checkpoint {where} cannot be read: {error}") from None
-    return Checkpoint(**msgspec.structs.asdict(document), model=body[sizes[0] :])
+    return msgspec.structs.replace(read_versioned(document, Checkpoint, f"checkpoint {where}"), model=body[sizes[0] :])
 
 
 class FileStore:
@@ -135,7 +120,6 @@ class FileStore:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         self.previous = self.path.with_name(self.path.name + ".previous")
 
     @property
@@ -146,6 +130,7 @@ class FileStore:
     @contextlib.contextmanager
     def claimed(self) -> Iterator[None]:
         """Keep every other process from these checkpoints: two nodes on one would undo each other."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.with_name(self.path.name + ".lock").open("w") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -157,6 +142,7 @@ class FileStore:
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Write beside, sync, put in place."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         beside = self.path.with_name(self.path.name + ".new")
         with beside.open("wb") as file:
             file.write(packed(checkpoint))

@@ -76,8 +76,9 @@ class Keeper:
 
 def _compare(kept: Checkpoint, learner: Learner) -> None:
     """Refuse to go on from a checkpoint as somebody else: whoever folds the log anew would become another."""
+    begun = learner.snapshot()
     for key in ("name", "members", "rule", "horizon", "open_slots_max"):
-        then, now = (_founded(state, key) for state in (kept.learner, learner.snapshot()))
+        then, now = (_founded(state, key) for state in (kept.learner, begun))
         if then is not None and then != now:
             raise SnapshotError(
                 f"the checkpoint is of a learner whose {key} was {then!r}, and is now {now!r}; set it back, or move "

@@ -21,9 +21,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import sys
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import islice
 
 import msgspec
 
@@ -120,7 +122,7 @@ class Node:
         self.outbox: deque[Event] = deque()
         self._deadlines = Deadlines(deadline_s, learner.open_slots_max)
         self._decided = -1  # the last slot a decision is made on, sent or not
-        self._live_from = 0
+        self._live_from = sys.maxsize  # nobody acts before the log was read to where it ended at the start
         self._sent_to = 0
         self._changed = asyncio.Event()
         self._stopping = asyncio.Event()
@@ -130,8 +132,6 @@ class Node:
     async def run(self) -> None:
         """Work until stopped or cancelled, or until something fails that waiting does not mend."""
         self._restore()
-        self._live_from = await patiently(self.log.last, self.learner.name)
-        self.keeper.check_not_ahead(self.position, self._live_from)
         reading, sending = asyncio.ensure_future(self._read()), asyncio.ensure_future(self._send())
         acting = [asyncio.ensure_future(self._close()), asyncio.ensure_future(self._vote())]
         try:
@@ -183,6 +183,9 @@ class Node:
     # Reading
 
     async def _read(self) -> None:
+        self._live_from = await patiently(self.log.last, self.learner.name)
+        self.keeper.check_not_ahead(self.position, self._live_from)
+        self._changed.set()
         done = 0
         reading = self.log.read(self.position)
         async with contextlib.aclosing(reading) as entries:  # type: ignore[type-var]
@@ -222,12 +225,12 @@ class Node:
                 if self.on_decision is not None:
                     for made in decided(self.learner, entry, frontier):
                         self.on_decision(made)
-            case Label() | Labels() if self.voter is not None:
+            case Label() | Labels() if self.voter is not None and event.learner in (None, self.learner.name):
                 self.voter.hear(event, fresh)
 
     def _hear(self, learner: str, first: int, count: int, counted: bool) -> None:
         if counted:
-            self._deadlines.hear(max(first, self._decided + 1), first + min(count, BATCH), self._now())
+            self._deadlines.hear(max(first, self._decided + 1), first + count, self._now())
         if self.voter is not None and learner == self.learner.name:
             self.voter.read_back(first, first + count - 1)
 
@@ -304,7 +307,7 @@ class Node:
         while True:
             while not self.outbox:
                 await self._until_changed()
-            some = [self.outbox[place] for place in range(min(len(self.outbox), BATCH))]
+            some = list(islice(self.outbox, BATCH))
             messages = batched(some, self.batch)
             self._sent_to = await patiently(partial(self.log.append, messages), self.learner.name)
             for _ in some:
@@ -323,4 +326,5 @@ class Node:
         voter, frontier = self.voter, self.learner.closed_until
         done = self.is_live and (voter is None or (voter.done and not voter.is_waiting(frontier)))
         waiting = self.learner.next_open(frontier)
-        return done and not self.outbox and (waiting is None or not self._is_believed(waiting))
+        is_sent = not self.outbox and self.position >= self._sent_to
+        return done and is_sent and (waiting is None or not self._is_believed(waiting))

@@ -13,7 +13,7 @@ from typing import Any
 from quorate.ensemble.models import Model
 from quorate.errors import ModelError, QuorateError
 from quorate.events import Event, Label, Labels, Votes
-from quorate.node.batching import BATCH
+from quorate.node.batching import BATCH, runs
 from quorate.node.site import Instance, Source, gathered
 from quorate.node.worker import Worker
 from quorate.packing import unpack
@@ -65,7 +65,8 @@ class Voter:
         self._due: list[tuple[int, int]] = []  # a heap of what these wait for, and their slots
         self._sent: set[int] = set()  # labels that were given and not read back
         self._undecided: deque[int] = deque()  # slots that it has voted or abstained on, without a decision
-        self._unread: deque[int] = deque()  # the first slots of what it has cast and not read back
+        self._unread: dict[int, None] = {}  # slots that it has cast and not read back, in their order
+        self._cast_before: set[int] = set()  # slots that a former life has cast, and this one has not seen
 
     async def run(self, cast: Callable[[list[Event]], None], room: Callable[[], Awaitable[int]]) -> None:
         """Vote on all instances after `resume`.
@@ -110,8 +111,8 @@ class Voter:
         self.worker.post(self._asked, self.model.learn, kept, self.model.classes[label > 0])
 
     def _taken(self, instances: list[Instance], answers: list[tuple[int, Any]]) -> list[Event]:
-        runs: list[tuple[int, list[int]]] = []
-        after, learns = -1, self.model.learns
+        cast: list[tuple[int, int]] = []
+        learns = self.model.learns
         for (slot, x, label, due), (vote, kept) in zip(instances, answers, strict=True):
             self.seen = slot
             if label:
@@ -123,33 +124,36 @@ class Voter:
                     self._learn(kept, self._early.pop(slot))
                 else:
                     self._kept[slot] = kept
-            if slot > self.voted:  # an abstention, too: all are to know that there is something to vote on
-                if slot != after:
-                    runs.append((slot, []))
-                runs[-1][1].append(vote)
-                after = slot + 1
+            if slot in self._cast_before:
+                self._cast_before.remove(slot)
+            else:  # an abstention, too: all are to know that there is something to vote on
+                cast.append((slot, vote))
+                self._unread[slot] = None
                 self._undecided.append(slot)
-        if runs:
-            self._unread.append(runs[0][0])
-        return [Votes.pack(self.name, first, run) for first, run in runs]
+        return [Votes.pack(self.name, first, values) for first, values in runs(cast)]
 
     def read_back(self, first: int, last: int) -> None:
         """Votes of its own were read, of this life or of a former one."""
         self.voted = max(self.voted, last)
-        while self._unread and self._unread[0] <= last:
-            self._unread.popleft()
+        for slot in range(first, last + 1):
+            if slot in self._unread:
+                del self._unread[slot]
+            elif slot > self.seen:
+                self._cast_before.add(slot)
 
     @property
     def resume(self) -> int:
         """The slot after which the source must give its instances again: what came before was seen and voted on.
 
-        A vote of a former life may be read back before this one has seen its instance.
+        A vote of a former life may be read back before this one has seen its instance, and of a batch some messages
+        may be stored without those before them.
         """
-        return min(self.seen, self._unread[0] - 1) if self._unread else self.seen
+        return min(self.seen, next(iter(self._unread)) - 1) if self._unread else self.seen
 
     def skip_to(self, slot: int) -> None:
         """Leave out all instances up to a slot."""
         self.voted, self.seen = max(self.voted, slot), max(self.seen, slot)
+        self._cast_before = {each for each in self._cast_before if each > slot}
 
     def n_undecided(self, frontier: int) -> int:
         """How many votes wait for a decision, where all up to a slot are decided."""
@@ -164,22 +168,17 @@ class Voter:
         if slot in self._kept:
             self._learn(self._kept.pop(slot), label)
         elif slot > self.seen:
-            self._early[slot] = label
+            self._early.setdefault(slot, label)
 
     def due_labels(self, frontier: int) -> list[Event]:
         """The labels to give, now that all up to a slot are decided; they are owed until they are read back."""
-        runs: list[tuple[int, list[int]]] = []
-        after = -1
+        given: list[tuple[int, int]] = []
         while self._due and self._due[0][0] <= frontier:
             _, slot = heappop(self._due)
-            if slot not in self._owed:
-                continue  # a former life has given it
-            self._sent.add(slot)
-            if slot != after:
-                runs.append((slot, []))
-            runs[-1][1].append(self._owed[slot][0])
-            after = slot + 1
-        return [Labels.pack(first, run) for first, run in runs]
+            if slot in self._owed:  # else a former life has given it
+                self._sent.add(slot)
+                given.append((slot, self._owed[slot][0]))
+        return [Labels.pack(first, values) for first, values in runs(given)]
 
     def _owe(self, slot: int, label: int, until: int) -> None:
         self._owed[slot] = label, until
@@ -214,6 +213,8 @@ class Voter:
             if len(known) > self.keep_slots + KEPT_MORE:  # now and then, not for every one
                 for old in sorted(known)[: len(known) - self.keep_slots]:
                     del known[old]
+        if len(self._cast_before) > self.keep_slots + KEPT_MORE:
+            self._cast_before = {slot for slot in self._cast_before if slot > self.seen}
 
     # Checkpoints
 

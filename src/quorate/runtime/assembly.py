@@ -146,7 +146,6 @@ async def assemble(
     links: Links,
     *,
     folder: Path | None = None,
-    on_decision: Callable[[Decision], None] | None = None,
     held: bool = False,
     rejoins: bool = False,
 ) -> Site:
@@ -160,8 +159,6 @@ async def assemble(
         How its logs are reached.
     folder
         Where its checkpoints are; None for nowhere.
-    on_decision
-        Called with each decision, besides the sinks of the file.
     held
         Whether it votes only once `Site.begin` is set.
     rejoins
@@ -180,12 +177,10 @@ async def assemble(
     begin = asyncio.Event()
     if held and brings:
         brings["source"] = HeldSource(brings["source"], begin)
-    anew = folder is None or not FileStore(folder / f"{config.name}.{name}.checkpoint").is_there
+    anew = folder is None or not FileStore(config.checkpoint_of(name, folder)).is_there
     sinks = sinks_of(config.file.decisions, name, config.path.parent, links.connection, anew)
     if folder is not None and brings:
         check_picklable(brings["model"])
-    if on_decision is not None:
-        sinks.append(on_decision)
     node = _node(config, name, log, folder, joins=learner.joins, rejoins=rejoins, on_decision=_each_of(sinks), **brings)
     helpers: list[Callable[[], Any]] = []
     labels, labels_done = config.file.labels, asyncio.Event()
@@ -212,7 +207,7 @@ async def _onlooker(config: Config, name: str, links: Links, folder: Path | None
 
 def _node(config: Config, name: str, log: Log, folder: Path | None, **options: Any) -> Node:
     file = config.file
-    store = None if folder is None else FileStore(folder / f"{config.name}.{name}.checkpoint")
+    store = None if folder is None else FileStore(config.checkpoint_of(name, folder))
     return Node(
         learner_of(config, name),
         log,

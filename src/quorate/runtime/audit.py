@@ -184,9 +184,7 @@ async def audit(
 
 
 def _checkpoint(log: Log, path: Path | None) -> Checkpoint | None:
-    if path is None or not path.exists():
-        return None
-    kept = FileStore(path).load()
+    kept = None if path is None else FileStore(path).load()
     if kept is not None and kept.log != log.identity:
         raise SnapshotError(f"the checkpoint {path} is of another log, {kept.log!r}; this one is {log.identity!r}")
     return kept

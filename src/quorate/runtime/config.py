@@ -16,10 +16,12 @@ from quorate.errors import LocalError
 from quorate.events import is_name
 from quorate.rules import rule_named
 from quorate.runtime.schema import File, LearnerTable, SourceTable
+from quorate.streams import delay_from_text
 
 __all__ = ["Config", "read_config"]
 
 _CHILD = "ensemble:"
+_SOURCES = ("file", "stdin", "subject", "python")
 _WHERE = re.compile(r"^(?P<what>.*?)(?: - at `\$\.?(?P<path>.*)`)?$", re.DOTALL)
 _KINDS = {
     "int": "a whole number",
@@ -83,14 +85,17 @@ class Config:
     def source_of(self, learner: LearnerTable) -> SourceTable:
         """What a learner observes: its own table, and for what that leaves out the common one."""
         own, common = (msgspec.structs.asdict(table) for table in (learner.source, self.file.source))
-        kinds = ("file", "stdin", "subject", "python")
-        if any(own[kind] is not None for kind in kinds):
-            common |= dict.fromkeys(kinds)
+        if any(own[kind] is not None for kind in _SOURCES):
+            common |= dict.fromkeys(_SOURCES)
         return SourceTable(**{key: common[key] if value is None else value for key, value in own.items()})
 
     def beside(self, name: str) -> Path:
         """A path that the file names."""
         return self.path.parent / name
+
+    def checkpoint_of(self, name: str, folder: Path | None = None) -> Path:
+        """Where a learner's checkpoint is, in the file's own folder or another."""
+        return (folder or self.beside(self.file.checkpoints.folder)) / f"{self.name}.{name}.checkpoint"
 
     def child_of(self, learner: LearnerTable) -> str | None:
         """The ensemble that is a learner's model, if one is."""
@@ -253,7 +258,7 @@ def _check(config: Config) -> None:
         if learner.name in [each.name for each in config.learners[:place]]:
             raise LocalError(f"{path}: two learners are named {learner.name!r}")
         source = config.source_of(learner)
-        kinds = [kind for kind in ("file", "stdin", "subject", "python") if getattr(source, kind)]
+        kinds = [kind for kind in _SOURCES if getattr(source, kind)]
         if len(kinds) > 1:
             raise LocalError(f"{path}: the source of {learner.name!r} is {' and '.join(kinds)}; take one")
         if (source.stdin or source.subject) and source.slot is None:
@@ -285,6 +290,10 @@ def _check(config: Config) -> None:
     most = file.ensemble.open_slots_max or max(file.ensemble.horizon, 1024)
     if file.ensemble.ahead > most:
         raise LocalError(f"{path}: `ensemble.ahead` must be at most {most}, the open slots, got {file.ensemble.ahead}")
+    try:
+        delay_from_text(str(file.labels.delay))
+    except LocalError as error:
+        raise LocalError(f"{path}: `labels.delay`: {error}") from None
     if file.labels.given_by is not None:
         config.learner(file.labels.given_by)
     if file.decisions.file is not None and "{name}" not in file.decisions.file and len(config.learners) > 1:

@@ -9,7 +9,7 @@ from typing import Any
 
 from quorate.streams import RotatingHyperplane
 
-__all__ = ["SITES", "WRONG", "contrary", "instances", "logistic_regression"]
+__all__ = ["SITES", "WRONG", "contrary", "instances", "logistic_regression", "seen_at"]
 
 SITES = ["paris", "tokyo", "lima", "oslo", "cairo", "delhi", "perth", "quito"]
 WRONG = "quito"
@@ -26,9 +26,16 @@ def instances(name: str, after: int) -> Iterator[tuple[int, Any, int]]:
     stream = RotatingHyperplane(n_learners=len(SITES), n_relevant=len(SITES), seed=0)
     for slot, observation in enumerate(islice(stream, n_slots)):
         if slot > after:
-            seen: dict[str, Any] = dict(zip(SITES, observation.views.values(), strict=True))
-            seen[WRONG] = {"truth": observation.label}
-            yield slot, seen.get(name), observation.label  # who is no site sees nothing, and may know the truth
+            yield (
+                slot,
+                seen_at(observation).get(name),
+                observation.label,
+            )  # who is no site sees nothing, and may know the truth
+
+
+def seen_at(observation: Any) -> dict[str, Any]:
+    """What each site sees of an observation; the one that is always wrong sees the truth."""
+    return dict(zip(SITES, observation.views.values(), strict=True)) | {WRONG: {"truth": observation.label}}
 
 
 def contrary(x: dict[str, int]) -> int:

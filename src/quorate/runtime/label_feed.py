@@ -40,7 +40,7 @@ async def labels_from_source(node: Node, source: Source, done: asyncio.Event) ->
 
 
 async def _give(node: Node, due: int, slot: int, label: int) -> None:
-    while not node.is_live or node.learner.last_closed is None or node.learner.last_closed < due:
+    while not node.is_live or node.learner.closed_until < due:
         await asyncio.sleep(LOOK_S)
     if node.learner.state_of(slot) is State.CLOSED:
         node.put([Label(slot, label)])

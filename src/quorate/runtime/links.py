@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import ssl
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from types import TracebackType
+from typing import Any, Protocol, Self
 
 from quorate.errors import LocalError
 from quorate.log import JetStreamLog, Log, MemoryLog
@@ -78,8 +78,7 @@ class BrokerLinks:
         *,
         servers: list[str] | None = None,
         credentials: Path | None = None,
-        on_state: Callable[[str], None] | None = None,
-    ) -> BrokerLinks:
+    ) -> Self:
         """Connect as a learner, or as another user of the broker."""
         addresses = servers or config.file.broker.servers
         if not addresses:
@@ -87,8 +86,6 @@ class BrokerLinks:
 
         def tell(state: str) -> None:
             _logger.info("%s: %s", name, state)
-            if on_state is not None:
-                on_state(state)
 
         found = credentials or credentials_of(config, name)
         return cls(await connect(addresses, name, tell, credentials=found, tls=tls_of(config)))
@@ -109,6 +106,14 @@ class BrokerLinks:
                 max_bytes=broker.max_bytes or -1,
             )
         return self._logs[config.name]
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
 
     async def close(self) -> None:
         """Let go of the broker; it may be gone already."""

@@ -45,16 +45,12 @@ class _Collector:
         core = load("prometheus_client.core", "Metrics")
         reports = self._ask()
         names = ["ensemble", "learner"]
-        for key, text in _COUNTERS.items():
-            family = core.CounterMetricFamily(f"quorate_{key}", text, labels=names)
-            for report in reports:
-                family.add_metric([report.ensemble, report.learner], getattr(report, key))
-            yield family
-        for key, text in _GAUGES.items():
-            family = core.GaugeMetricFamily(f"quorate_{key}", text, labels=names)
-            for report in reports:
-                family.add_metric([report.ensemble, report.learner], getattr(report, key))
-            yield family
+        for kind, texts in ((core.CounterMetricFamily, _COUNTERS), (core.GaugeMetricFamily, _GAUGES)):
+            for key, text in texts.items():
+                family = kind(f"quorate_{key}", text, labels=names)
+                for report in reports:
+                    family.add_metric([report.ensemble, report.learner], getattr(report, key))
+                yield family
         live = core.GaugeMetricFamily("quorate_live", "Whether it has caught up and has its log.", labels=names)
         weight = core.GaugeMetricFamily("quorate_weight", "The rule's weights.", labels=[*names, "member"])
         for report in reports:

@@ -7,11 +7,12 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from quorate.errors import CredentialsError, LogError, QuorateError, RefusedError
+from quorate.log.subjects import stream_of
 from quorate.runtime.assembly import check_picklable, model_of, source_of
 from quorate.runtime.config import Config
 from quorate.runtime.links import BrokerLinks, credentials_of
@@ -80,7 +81,7 @@ async def _source(config: Config, learner: LearnerTable) -> Finding:
         return Finding(what, "ok", "standard input" if table.stdin else f"subject {table.subject}")
     try:
         source = source_of(config, learner, None)
-        async with asyncio.timeout(FIRST_S), contextlib.aclosing(_first(source.instances(-1))) as some:
+        async with asyncio.timeout(FIRST_S), contextlib.aclosing(source.instances(-1)) as some:  # type: ignore[type-var]
             async for instance in some:
                 seen = "nothing" if instance.x is None else f"{instance.x!r:.60}"
                 return Finding(what, "ok", f"{table.file or table.python}: slot {instance.slot}, {seen}")
@@ -93,14 +94,8 @@ async def _source(config: Config, learner: LearnerTable) -> Finding:
         )
 
 
-async def _first(instances: AsyncIterator[Any]) -> Any:
-    async for instance in instances:
-        yield instance
-        return
-
-
 def _folder(config: Config) -> str:
-    folder = config.beside(config.file.checkpoints.folder)
+    folder = config.checkpoint_of("any").parent
     parent = folder
     while not parent.exists():
         parent = parent.parent
@@ -118,15 +113,13 @@ async def _broker(config: Config, name: str) -> list[Finding]:
         return [Finding("broker", "ok", f"{addresses} answers"), Finding("credentials", "bad", str(error))]
     except (QuorateError, OSError) as error:
         return [Finding("broker", "bad", str(error))]
-    try:
+    async with links:
         findings = [Finding("broker", "ok", f"{addresses}, version {links.connection.connected_server_version}")]
         findings.append(Finding("credentials", "ok" if key else "missing", str(key or "none, and none asked for")))
         below = [config.children[name]] if name in config.children else []
         findings += [await _stream(links, each) for each in (config, *below)]
         findings.append(await _clock(links, config))
         return findings
-    finally:
-        await links.close()
 
 
 async def _stream(links: BrokerLinks, config: Config) -> Finding:
@@ -144,7 +137,7 @@ async def _clock(links: BrokerLinks, config: Config) -> Finding:
     """Compare this machine's clock with the broker's: nothing here depends on them, but people read both journals."""
     try:
         began = time.time()
-        answer = await links.connection.request(f"$JS.API.STREAM.INFO.quorate-{config.name}", b"", timeout=2)
+        answer = await links.connection.request(f"$JS.API.STREAM.INFO.{stream_of(config.name)}", b"", timeout=2)
         late = datetime.fromisoformat(json.loads(answer.data)["ts"]).timestamp() - (began + time.time()) / 2
     except Exception as error:
         return Finding("clock", "missing", f"the broker did not tell the time ({type(error).__name__})")

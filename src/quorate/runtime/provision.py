@@ -41,7 +41,7 @@ from msgspec.structs import replace
 from quorate._extras import load
 from quorate.errors import LocalError
 from quorate.events import is_name
-from quorate.log.subjects import stream_of
+from quorate.log.subjects import status_subject, stream_of
 from quorate.log.watch import inbox_of
 from quorate.runtime.broker_options import (
     MARK,
@@ -55,7 +55,7 @@ from quorate.runtime.broker_options import (
     users_text,
 )
 
-__all__ = ["OWNER", "Provisioned", "Role", "Tls", "permissions_of", "provision", "status_subject"]
+__all__ = ["OWNER", "Provisioned", "Role", "Tls", "permissions_of", "provision"]
 
 _SUBJECT = re.compile(r"[^\s.*>\x00-\x1f]+(\.([^\s.*>\x00-\x1f]+|\*))*(\.>)?")
 _KEY = re.compile(r"U[A-Z2-7]{55}")
@@ -111,15 +111,6 @@ class Provisioned(NamedTuple):
     barred: tuple[str, ...]
 
 
-def status_subject(ensemble: str, learner: str | None = None) -> str:
-    """Where a status is asked for, or where a learner answers.
-
-    >>> status_subject("grid"), status_subject("grid", "paris")
-    ('quorate-status.grid', 'quorate-status.grid.paris')
-    """
-    return f"quorate-status.{ensemble}" + (f".{learner}" if learner is not None else "")
-
-
 def permissions_of(user: str, roles: Iterable[Role]) -> dict[str, list[str]]:
     """The subjects a user may publish on and subscribe to; all others are refused.
 
@@ -149,7 +140,6 @@ def provision(
     *,
     host: str | None = None,
     port: int | None = None,
-    store: str | None = None,
     tls: Tls | None = None,
     labellers: Sequence[str] | None = None,
     onlookers: Sequence[str] | None = None,
@@ -172,8 +162,6 @@ def provision(
         What each user is, by name. A learner's user is mostly called as the learner.
     host, port
         Where the broker listens. Default: as before; at first 127.0.0.1:4222.
-    store
-        Where it stores streams, seen from the folder. Default: as before; at first ``jetstream``.
     tls
         The broker's certificate. Default: as before; at first none.
     labellers, onlookers
@@ -209,7 +197,7 @@ def provision(
     files = {name: out / "credentials" / f"{name}.nk" for name in named}
     new = {name: _new_seed() for name in named if name not in known}
     keys = {name: known[name] if name in known else _key_of(new[name]) for name in named}
-    given = {"host": host, "port": port, "store": store, "labellers": labellers, "onlookers": onlookers}
+    given = {"host": host, "port": port, "labellers": labellers, "onlookers": onlookers}
     options = replace(options, **{key: value for key, value in given.items() if value is not None})
     options = replace(
         options,

@@ -60,9 +60,7 @@ class Record:
         self.position = entry.position
         applied(self.learner, entry)
         match event := entry.event:
-            case Vote():
-                self._vote(event)
-            case Votes():
+            case Vote() | Votes():
                 for vote in event:
                     self._vote(vote)
             case Label() | Labels():

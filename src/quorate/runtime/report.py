@@ -6,10 +6,11 @@ from typing import Any
 
 import msgspec
 
+from quorate.learner import Learner
 from quorate.node import Node
 from quorate.rules import ExtendedPWM
 
-__all__ = ["Report", "report_of"]
+__all__ = ["Report", "report_of", "report_of_learner"]
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,15 +75,21 @@ def report_of(ensemble: str, node: Node, connected: bool = True) -> Report:
     >>> report_of("grid", Node(Learner("paris", ["paris"]), MemoryLog())).state
     'catching up'
     """
-    learner, counters = node.learner, node.learner.counters
-    rule = learner.rule
+    state = "away" if not connected else "live" if node.is_live else "catching up"
+    known = report_of_learner(ensemble, node.learner, state=state, position=node.position, faults=node.faults)
+    voted = -1 if node.voter is None else node.voter.voted
+    return msgspec.structs.replace(known, voted=voted, unsent=len(node.outbox), idle=node.is_idle)
+
+
+def report_of_learner(ensemble: str, learner: Learner, *, state: str, position: int, faults: int) -> Report:
+    """Say how a learner stands, running or kept in a checkpoint."""
+    counters, rule = learner.counters, learner.rule
     return Report(
         ensemble=ensemble,
         learner=learner.name,
-        state="away" if not connected else "live" if node.is_live else "catching up",
-        position=node.position,
+        state=state,
+        position=position,
         slot=learner.closed_until,
-        voted=-1 if node.voter is None else node.voter.voted,
         members=list(learner.members),
         epoch=learner.epoch,
         decisions=counters.decisions,
@@ -92,9 +99,7 @@ def report_of(ensemble: str, node: Node, connected: bool = True) -> Report:
         open=len(learner.open_slots),
         late_votes=counters.late_votes,
         skipped=counters.skipped_slots,
-        faults=node.faults,
-        unsent=len(node.outbox),
+        faults=faults,
         weights=list(rule.weights),
         weights_asynchronous=list(rule.weights_asynchronous) if isinstance(rule, ExtendedPWM) else [],
-        idle=node.is_idle,
     )

@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
+from quorate.log.subjects import status_subject
 from quorate.node import FileStore, end_all, until_done
 from quorate.runtime.assembly import Site
 from quorate.runtime.links import Links
-from quorate.runtime.provision import status_subject
 from quorate.runtime.report import Report, report_of
 from quorate.runtime.sources import HeldSource
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
-from quorate.errors import LocalError, SourceError
+from quorate.errors import SourceError
 from quorate.events import SLOT_MAX
 from quorate.node import Instance
 from quorate.runtime.schema import LabelsTable, SourceTable
@@ -45,8 +45,6 @@ class Shape:
         self._delay: Constant | Uniform | Geometric = Constant(0)
         if labels is not None:
             self._delay = delay_from_text(str(labels.delay))
-            if isinstance(self._delay, Constant) and self._delay.slots < 0:
-                raise LocalError(f"`labels.delay` must be at least 0, got {self._delay.slots}")
         self._observe_prob = 1.0 if source.observe_prob is None else source.observe_prob
 
     def instance(self, row: Mapping[str, Any], number: int) -> Instance | None:
@@ -62,7 +60,7 @@ class Shape:
         slot = number if self.source.slot is None else self._slot(row)
         label, due = self._label(row, slot)
         x: dict[str, Any] | None = None
-        if self._observe_prob == 1.0 or self._drawn("observe", slot) < self._observe_prob:
+        if self._observes(slot):
             if self.source.columns is None:
                 hide = {self.source.slot, self.label_key, self.hidden}
                 x = {key: value for key, value in row.items() if value is not None and key not in hide}
@@ -72,9 +70,12 @@ class Shape:
 
     def labelled(self, slot: int, x: Any, label: int) -> Instance | None:
         """Make an instance of what a function gave."""
-        given, due = self._given(slot, label) if self._labels is not None else (0, 0)
-        seen = self._observe_prob == 1.0 or self._drawn("observe", slot) < self._observe_prob
+        given, due = self._given(slot, label)
+        seen = self._observes(slot)
         return None if not seen and not given else Instance(slot, x if seen else None, given, due)
+
+    def _observes(self, slot: int) -> bool:
+        return self._observe_prob == 1.0 or self._drawn("observe", slot) < self._observe_prob
 
     def _slot(self, row: Mapping[str, Any]) -> int:
         value = row.get(self.source.slot or "")

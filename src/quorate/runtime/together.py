@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from quorate.errors import LogError, QuorateError
+from quorate.errors import EndedError, LogError
 from quorate.log.broker import Broker, ends_with_parent
+from quorate.log.jetstream import connect
 from quorate.node import end_all, until_done
 from quorate.runtime.assembly import assemble
 from quorate.runtime.config import Config
@@ -19,7 +20,7 @@ from quorate.runtime.record import Record
 from quorate.runtime.report import Report
 from quorate.runtime.serving import BEGIN, ask, reports, serve
 
-__all__ = ["EndedError", "run_in_one_process", "run_in_processes"]
+__all__ = ["run_in_one_process", "run_in_processes"]
 
 #: How often is looked whether all is done, and how often in a row it must be so.
 LOOK_S, LOOKS = 0.1, 3
@@ -30,14 +31,6 @@ LAST_LINES_BYTES = 1 << 14
 
 #: Called with how all nodes stand.
 Watch = Callable[[list[Report]], None]
-
-
-class EndedError(QuorateError, RuntimeError):
-    """A learner's process ended with an error of its own; the message has its last words."""
-
-    def __init__(self, what: str, code: int) -> None:
-        super().__init__(what)
-        self.code = code
 
 
 async def run_in_one_process(config: Config, stop: asyncio.Event, watch: Watch, record: Record) -> None:
@@ -82,7 +75,6 @@ async def run_in_processes(
     *,
     state: Path,
     overrides: Sequence[str] = (),
-    on_start: Callable[[str, str, int], None] = lambda ensemble, name, pid: None,
 ) -> None:
     """Run each learner in a process of its own, on a broker that is started and stopped here.
 
@@ -94,11 +86,12 @@ async def run_in_processes(
         The folder for the broker's streams and the checkpoints; a run that finds them there goes on with them.
     overrides
         As given to `read_config` for this ensemble.
-    on_start
-        Called with the ensemble, the learner and the process, each time one is started.
     """
     state.mkdir(parents=True, exist_ok=True)
-    async with Broker(state / "broker") as broker, _connected(config, broker) as links:
+    async with (
+        Broker(state / "broker") as broker,
+        BrokerLinks(await connect(broker.address, f"{config.name}-run")) as links,
+    ):
         for each in config.family():
             await links.log_of(each, declare=True)
         names = [(each, one.name) for each in config.family() for one in each.learners]
@@ -118,9 +111,7 @@ async def run_in_processes(
 
         ending = asyncio.Event()
         keepers = [
-            asyncio.ensure_future(
-                _keep_running(each, name, broker, state, overrides if each is config else (), on_start, ending)
-            )
+            asyncio.ensure_future(_keep_running(each, name, broker, state, overrides if each is config else (), ending))
             for each, name in names
         ]
         watching = asyncio.ensure_future(record.follow(await links.log_of(config)))
@@ -134,29 +125,25 @@ async def run_in_processes(
             await end_all([watching])
 
 
-@contextlib.asynccontextmanager
-async def _connected(config: Config, broker: Broker) -> AsyncIterator[BrokerLinks]:
-    from quorate.log.jetstream import connect
-
-    links = BrokerLinks(await connect(broker.address, f"{config.name}-run"))
-    try:
-        yield links
-    finally:
-        await links.close()
-
-
 async def _keep_running(
     config: Config,
     name: str,
     broker: Broker,
     state: Path,
     overrides: Sequence[str],
-    on_start: Callable[[str, str, int], None],
     ending: asyncio.Event,
 ) -> None:
     """Keep a learner's process running: one that is killed is started again, one that gives up ends the run."""
     command = [sys.executable, "-m", "quorate", "node", str(config.path), "--name", name]
-    command += ["--server", broker.address, "--state", str(state / "checkpoints"), "--log-level", "error", "--held"]
+    command += [
+        "--server",
+        broker.address,
+        "--checkpoints",
+        str(state / "checkpoints"),
+        "--log-level",
+        "error",
+        "--held",
+    ]
     command += [part for override in overrides for part in ("--set", override)]
     for _ in range(RESTARTS_MAX):
         process = await asyncio.create_subprocess_exec(
@@ -166,7 +153,6 @@ async def _keep_running(
             start_new_session=True,
             preexec_fn=ends_with_parent(),
         )
-        on_start(config.name, name, process.pid)
         listening, told = asyncio.ensure_future(_last_words(process)), asyncio.ensure_future(ending.wait())
         await asyncio.wait([listening, told], return_when=asyncio.FIRST_COMPLETED)
         told.cancel()
@@ -177,7 +163,7 @@ async def _keep_running(
         if code >= 0:
             words = said.decode(errors="replace").strip().rpartition("\n")[2].removeprefix("quorate: ")
             raise EndedError(f"learner {name!r} of {config.name!r} ended: {words or f'exit code {code}'}", code)
-    raise EndedError(f"learner {name!r} of {config.name!r} was killed {RESTARTS_MAX} times", 1)
+    raise EndedError(f"learner {name!r} of {config.name!r} was killed {RESTARTS_MAX} times", 6)
 
 
 async def _last_words(process: asyncio.subprocess.Process) -> bytes:

@@ -88,14 +88,18 @@ def delay_from_text(text: str) -> Constant | Uniform | Geometric:
     kind, *numbers = text.split(":")
     try:
         if kind == "uniform" and len(numbers) == 2:
-            return Uniform(int(numbers[0]), int(numbers[1]))
-        if kind == "geometric" and len(numbers) == 1:
-            return Geometric(float(numbers[0]))
-        return Constant(int(text))
+            read: Delay = Uniform(int(numbers[0]), int(numbers[1]))
+        elif kind == "geometric" and len(numbers) == 1:
+            read = Geometric(float(numbers[0]))
+        else:
+            read = Constant(int(text))
     except ValueError:
         raise LocalError(
             f"delay is {text!r}; write a number of slots, uniform:LOW:HIGH, geometric:MEAN or column:NAME"
         ) from None
+    checked = _delay(read)
+    assert isinstance(checked, Constant | Uniform | Geometric)
+    return checked
 
 
 Delay = int | Constant | Uniform | Geometric | Callable[[int], int] | Sequence[int]
