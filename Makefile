@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet
 
-.PHONY: demo test lint types layers unit torture reproduce portfolio bench clean help
+.PHONY: demo test lint types layers unit torture reproduce portfolio bench bench-quick bench-check clean help
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -52,6 +52,12 @@ portfolio: $(VENV)/.installed  ## the portfolio against every other rule, with l
 
 bench: $(VENV)/.developing  ## speed, as ratios against named peers in the same run
 	$(BIN)/python -m benchmarks
+
+bench-quick: $(VENV)/.developing  ## the same with less work of each kind: numbers to look at, not to quote
+	$(BIN)/python -m benchmarks --quick
+
+bench-check: $(VENV)/.developing  ## the same, with exit code 1 where a ratio that must be shown is not
+	$(BIN)/python -m benchmarks --check
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks dist build

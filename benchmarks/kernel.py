@@ -6,12 +6,17 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
+from rich.console import Console
+from rich.table import Table
 from river import linear_model
 
 from benchmarks.measure import Timing, in_turn
+from benchmarks.part import Options, Part, right
 from quorate.rules import PWM, ExtendedPWM
 
-__all__ = ["N_LEARNERS", "measure"]
+__all__ = ["N_LEARNERS", "measure", "run"]
+
+PEER = "river linear_model.Perceptron"
 
 N_LEARNERS = 16
 N_SLOTS = 1_000_000
@@ -54,3 +59,15 @@ def measure(repeats: int) -> dict[str, Timing]:
         },
         repeats,
     )
+
+
+def run(options: Options, console: Console) -> Part:
+    """Measure, and print."""
+    timings = measure(options.repeats)
+    table = right(Table("program", "ns a slot", "spread", f"times as fast as {PEER}", title=f"K = {N_LEARNERS}"))
+    for name, timing in timings.items():
+        ratio = timings[PEER].median / timing.median
+        spread = f"{timing.best * 1e9:,.1f} to {timing.worst * 1e9:,.1f}"
+        table.add_row(name, f"{timing.median * 1e9:,.1f}", spread, f"{ratio:,.1f}")
+    console.print(table)
+    return Part({"seconds_a_slot": {name: timing._asdict() for name, timing in timings.items()}})

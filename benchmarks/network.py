@@ -1,187 +1,116 @@
-"""Eight nodes on a broker of their own, against nats-py that does nothing but carry the same messages.
-
-Each learner is a process, as it is in the field, and so is each client of nats-py. These publish, byte for byte and
-with the same headers, what the nodes have published just before, each what its learner did, and each reads all of it;
-they vote on nothing, decide nothing and learn nothing. They wait for each other as nodes must: a decision for the votes
-it is made from, a vote for the decisions it may be ahead of, a label for its decision; and, hasty, not at all.
-"""
+"""The log and the node: catching up, at a rate, and memory over a million slots, in tables."""
 
 from __future__ import annotations
 
-import asyncio
 import statistics
 import tempfile
-from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import nats
+from rich.console import Console
+from rich.table import Table
 
-from benchmarks.members import NAMES, Message, Span, Work, ours, ours_live, raw, raw_live
-from benchmarks.processes import side_by_side
-from quorate.events import Decision, Decisions, Event, Label, Labels, Vote, Votes, decode
-from quorate.log import JetStreamLog
-from quorate.log.broker import Broker
-from quorate.log.connection import connect
-from quorate.log.reading import FETCH
-from quorate.runtime.schema import EnsembleTable
+from benchmarks import steady
+from benchmarks.catch_up import LIVE_SLOTS, RATE, CatchUp, Latency, measure
+from benchmarks.part import Check, Options, Part, right
+from benchmarks.steady import MARKS
 
-__all__ = ["BATCHES", "CatchUp", "Latency", "measure"]
+__all__ = ["run"]
 
-#: What a node is told, and how many slots it works through: as a file has it where it says nothing, with messages as
-#: long as `Node` has them by itself, and without batches.
-BATCHES: dict[str, tuple[dict[str, Any], int]] = {
-    "default": ({"ahead": EnsembleTable(name="any").ahead}, 12_000),
-    "long": ({}, 60_000),
-    "unbatched": ({"ahead": EnsembleTable(name="any").ahead, "batch": 1}, 600),
-}
-#: At a rate: how many slots a second, and for how long.
-RATE, LIVE_SLOTS = 100.0, 1000
+#: What must be shown: so much of raw at the same batch size, and so many times the unbatched rate.
+HALF, TIMES = 0.5, 20.0
+#: How much a node may have grown after the first mark.
+GROWN_MIB_MAX = 8.0
 
 
-class CatchUp(NamedTuple):
-    """One round of both: slots a second, and what they have computed for a slot, the broker included."""
-
-    ours: float
-    raw: float
-    raw_hasty: float
-    """Where nobody waits for anybody."""
-    ours_cpu_us: float
-    raw_cpu_us: float
-    n_messages: int
-    slots_a_message: float
-    lost_labels: int
-
-
-class Latency(NamedTuple):
-    """Seconds: half of all, and all but one in a hundred, took no longer."""
-
-    p50: float
-    p99: float
-
-    @classmethod
-    def of(cls, taken: list[float]) -> Latency:
-        """Of so many times."""
-        parts = statistics.quantiles(taken, n=100)
-        return cls(parts[49], parts[98])
-
-
-def measure(repeats: int) -> tuple[dict[str, list[CatchUp]], dict[str, list[Latency]]]:
-    """Measure both in turn, on the same broker: as fast as possible by batch, and at a rate."""
-    return asyncio.run(_measure(repeats))
-
-
-async def _measure(repeats: int) -> tuple[dict[str, list[CatchUp]], dict[str, list[Latency]]]:
-    rounds: dict[str, list[CatchUp]] = {name: [] for name in BATCHES}
-    live: dict[str, list[Latency]] = {"a decision": [], "a raw round trip": []}
-    async with Broker() as broker:
-        for turn in range(repeats):
-            for name, (options, n_slots) in BATCHES.items():
-                rounds[name].append(await catch_up(broker, f"{name}-{turn}", n_slots, options))
-            decided, round_trip = await at_a_rate(broker, f"live-{turn}", {})
-            live["a decision"].append(decided)
-            live["a raw round trip"].append(round_trip)
-    return rounds, live
-
-
-async def catch_up(broker: Broker, name: str, n_slots: int, options: dict[str, Any]) -> CatchUp:
-    """Let both work through the slots once."""
+def run(options: Options, console: Console) -> Part:
+    """Measure, and print."""
     with tempfile.TemporaryDirectory() as folder:
-        work = Work(broker.address, f"{name}-our", Path(folder), n_slots, options)
-        await _declare(broker, f"{name}-our", f"{name}-raw", f"{name}-hasty")
-        before_s = _cpu_s(broker)
-        spans: list[Span] = await side_by_side(ours, [(work, each) for each in NAMES])
-        between_s = _cpu_s(broker)
-        ahead = int(options.get("ahead", 256))
-        by_name = await published(broker, f"{name}-our", f"{name}-raw", ahead)
-        n_messages = sum(map(len, by_name.values()))
-        work, after_s = work._replace(ensemble=f"{name}-raw"), _cpu_s(broker)
-        others: list[Span] = await side_by_side(raw, [(work, by_name[each], n_messages, True) for each in NAMES])
-        end_s = _cpu_s(broker)
-        by_name = await published(broker, f"{name}-our", f"{name}-hasty", ahead)
-        work = work._replace(ensemble=f"{name}-hasty")
-        hasty: list[Span] = await side_by_side(raw, [(work, by_name[each], n_messages, False) for each in NAMES])
-    n_slots_covered = n_slots * (2 * len(NAMES) + 1)
-    return CatchUp(
-        n_slots / _took_s(spans),
-        n_slots / _took_s(others),
-        n_slots / _took_s(hasty),
-        (sum(span.cpu_s for span in spans) + between_s - before_s) / n_slots * 1e6,
-        (sum(span.cpu_s for span in others) + end_s - after_s) / n_slots * 1e6,
-        n_messages,
-        n_slots_covered / n_messages,
-        max(span.lost_labels for span in spans),
+        held_kib = steady.measure(Path(folder))
+    console.print(steady_table(held_kib))
+    rounds, live = measure(1 if options.quick else options.rounds)
+    console.print(catch_up_table(rounds))
+    console.print(live_table(live))
+    document = {
+        "catch_up": {name: [one._asdict() for one in some] for name, some in rounds.items()},
+        "latency_s": {name: [one._asdict() for one in some] for name, some in live.items()},
+        "held_kib": dict(zip(map(str, steady.MARKS), held_kib, strict=True)),
+    }
+    return Part(document, checks(rounds, held_kib))
+
+
+def catch_up_table(rounds: dict[str, list[CatchUp]]) -> Table:
+    """Slots a second, ours beside raw."""
+    table = right(
+        Table(
+            "batch",
+            "slots a message",
+            "ours",
+            "raw nats-py",
+            "ours / raw",
+            "raw, hasty",
+            "CPU, ours",
+            "raw",
+            "lost",
+            title="catch-up, K = 8, a process each, JetStream on disk: slots a second, CPU us a slot, labels lost",
+            show_lines=True,
+        )
     )
+    for name, some in rounds.items():
+        table.add_row(
+            name,
+            f"{some[0].slots_a_message:,.0f}",
+            *(
+                _spread(some, of, form)
+                for of, form in (
+                    (lambda one: one.ours, ",.0f"),
+                    (lambda one: one.raw, ",.0f"),
+                    (lambda one: one.ours / one.raw, ".2f"),
+                    (lambda one: one.raw_hasty, ",.0f"),
+                    (lambda one: one.ours_cpu_us, ",.0f"),
+                    (lambda one: one.raw_cpu_us, ",.0f"),
+                )
+            ),
+            str(max(one.lost_labels for one in some)),
+        )
+    return table
 
 
-async def at_a_rate(broker: Broker, name: str, options: dict[str, Any]) -> tuple[Latency, Latency]:
-    """How long a decision takes from when its instance is there, and how long a message takes there and back."""
-    with tempfile.TemporaryDirectory() as folder:
-        work = Work(broker.address, f"{name}-our", Path(folder), LIVE_SLOTS, options, RATE)
-        await _declare(broker, f"{name}-our", f"{name}-raw")
-        taken = await side_by_side(ours_live, [(work, each) for each in NAMES])
-        by_name = await published(broker, f"{name}-our", f"{name}-raw", 256)
-        work = work._replace(ensemble=f"{name}-raw")
-        own = {each: [one for one in by_name[each] if one.subject.endswith(each)] for each in NAMES}  # no labels
-        others = await side_by_side(raw_live, [(work, own[each], each) for each in NAMES])
-    return Latency.of([each for some in taken for each in some]), Latency.of([each for some in others for each in some])
+def checks(rounds: dict[str, list[CatchUp]], held_kib: Sequence[int]) -> list[Check]:
+    """What must be shown."""
+    times = [one.ours / other.ours for one, other in zip(rounds["long"], rounds["unbatched"], strict=True)]
+    return [
+        *(
+            Check(f"catch-up, {name}: ours / raw nats-py", statistics.median(one.ours / one.raw for one in some), HALF)
+            for name, some in rounds.items()
+        ),
+        Check("catch-up: long messages / unbatched", statistics.median(times), TIMES),
+        Check("a node's growth over a million slots, MiB", (held_kib[-1] - held_kib[0]) / 1024, GROWN_MIB_MAX, False),
+    ]
 
 
-async def _declare(broker: Broker, *ensembles: str) -> None:
-    connection = await connect(broker.address, "benchmark")
-    for ensemble in ensembles:
-        await JetStreamLog(connection, ensemble).open()
-    await connection.close()
+def live_table(live: dict[str, list[Latency]]) -> Table:
+    """How long a decision takes."""
+    title = f"live, {RATE:.0f} slots a second, {LIVE_SLOTS} slots: ms"
+    table = right(Table("", "p50", "p99", title=title))
+    for name, some in live.items():
+        table.add_row(
+            name,
+            _spread(some, lambda one: one.p50 * 1e3, ".1f"),
+            _spread(some, lambda one: one.p99 * 1e3, ".1f"),
+        )
+    return table
 
 
-async def published(broker: Broker, ensemble: str, other: str, ahead: int) -> dict[str, list[Message]]:
-    """Who published what, as if it were for another ensemble, and what it had to wait for."""
-    decided: dict[str, list[tuple[int, int]]] = {name: [] for name in NAMES}  # the last slot, and the place
-    place = 0
-    connection = await nats.connect(broker.address)
-    js = connection.jetstream()
-    found: dict[str, list[Message]] = {name: [] for name in NAMES}
-    left = (await js.stream_info(f"quorate-{ensemble}")).state.messages
-    reading = await js.pull_subscribe(f"quorate.{ensemble}.>", stream=f"quorate-{ensemble}")
-    while left:
-        for message in await reading.fetch(FETCH):
-            left, place = left - 1, place + 1
-            *_, last = message.subject.split(".")
-            name = last if last in found else NAMES[0]
-            after = _waited_for(decode(message.data), place, decided[name], ahead)
-            headers = {**(message.headers or {}), "Nats-Expected-Stream": f"quorate-{other}"}
-            subject = message.subject.replace(ensemble, other)
-            found[name].append(Message(subject, message.data, headers, after))
-            await message.ack()
-    await connection.close()
-    return found
+def steady_table(held_kib: Sequence[int]) -> Table:
+    """What a node holds after so many slots."""
+    table = right(Table("slots", "MiB", "since the first", title="memory of a node's process"))
+    for mark, kib in zip(MARKS, held_kib, strict=True):
+        table.add_row(f"{mark:,}", f"{kib / 1024:.1f}", f"{(kib - held_kib[0]) / 1024:+.1f}")
+    return table
 
 
-def _waited_for(event: Event, place: int, decided: list[tuple[int, int]], ahead: int) -> int:
-    """Up to which place a node must have read before it could publish an event."""
-    match event:
-        case Decision() | Decisions():
-            last = event.slot if isinstance(event, Decision) else event.first_slot + event.count - 1
-            decided.append((last, place))
-            return event.at
-        case Votes() | Labels():
-            until = event.first_slot + event.count - 1 - (ahead if isinstance(event, Votes) else 0)
-        case Vote() | Label():
-            until = event.slot - (ahead if isinstance(event, Vote) else 0)
-        case _:
-            return 0
-    at = bisect_left(decided, (until, 0))
-    return decided[at][1] if until >= 0 and at < len(decided) else 0
-
-
-def _took_s(spans: list[Span]) -> float:
-    return max(span.end for span in spans) - min(span.begin for span in spans)
-
-
-def _cpu_s(broker: Broker) -> float:
-    """What the broker has computed so far, where the system tells."""
-    stat = Path(f"/proc/{broker.pid}/stat")
-    if not stat.is_file():
-        return 0.0
-    user, system = stat.read_text().rpartition(")")[2].split()[11:13]
-    return (int(user) + int(system)) / 100
+def _spread(some: Sequence[Any], of: Callable[[Any], float], form: str) -> str:
+    values = [of(one) for one in some]
+    return f"{statistics.median(values):{form}}\n{min(values):{form}} to {max(values):{form}}"
