@@ -53,6 +53,14 @@ class CatchUp(NamedTuple):
     lost_labels: int
 
 
+class Decided(NamedTuple):
+    """The last slot of a decision, how far its learner had read when it made it, and its own place."""
+
+    slot: int
+    made_at: int
+    place: int
+
+
 class Latency(NamedTuple):
     """Seconds: half of all, and all but one in a hundred, took no longer."""
 
@@ -136,7 +144,7 @@ async def _declare(broker: Broker, *ensembles: str) -> None:
 
 async def published(broker: Broker, ensemble: str, other: str, ahead: int) -> dict[str, list[Message]]:
     """Who published what, as if it were for another ensemble, and what it had to wait for."""
-    decided: dict[str, list[tuple[int, int]]] = {name: [] for name in NAMES}  # the last slot, and the place
+    decided: dict[str, list[Decided]] = {name: [] for name in NAMES}
     place = 0
     connection = await nats.connect(broker.address)
     js = connection.jetstream()
@@ -157,21 +165,25 @@ async def published(broker: Broker, ensemble: str, other: str, ahead: int) -> di
     return found
 
 
-def _waited_for(event: Event, place: int, decided: list[tuple[int, int]], ahead: int) -> int:
+def _waited_for(event: Event, place: int, decided: list[Decided], ahead: int) -> int:
     """Up to which place a node must have read before it could publish an event."""
     match event:
         case Decision() | Decisions():
             last = event.slot if isinstance(event, Decision) else event.first_slot + event.count - 1
-            decided.append((last, place))
+            decided.append(Decided(last, event.at, place))
             return event.at
         case Votes() | Labels():
-            until = event.first_slot + event.count - 1 - (ahead if isinstance(event, Votes) else 0)
+            last = event.first_slot + event.count - 1
         case Vote() | Label():
-            until = event.slot - (ahead if isinstance(event, Vote) else 0)
+            last = event.slot
         case _:
             return 0
-    at = bisect_left(decided, (until, 0))
-    return decided[at][1] if until >= 0 and at < len(decided) else 0
+    until = last - ahead if isinstance(event, Vote | Votes) else last
+    at = bisect_left(decided, until, key=lambda each: each.slot)
+    if until < 0 or at == len(decided):
+        return 0
+    # A vote goes with the decision that makes room for it; a label waits until the decision is read back.
+    return decided[at].made_at if isinstance(event, Vote | Votes) else decided[at].place
 
 
 def _took_s(spans: list[Span]) -> float:

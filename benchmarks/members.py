@@ -17,7 +17,8 @@ from quorate.ensemble.models import wrap
 from quorate.events import Decision
 from quorate.learner import Learner
 from quorate.log import JetStreamLog
-from quorate.log.jetstream import WINDOW, connect
+from quorate.log.jetstream import connect
+from quorate.log.publishing import WINDOW
 from quorate.node import FileStore, Instance, ListSource, Node, end_all
 
 __all__ = ["NAMES", "Message", "Span", "Work", "a_node", "instances_of", "ours", "ours_live", "raw", "raw_live"]
@@ -25,7 +26,7 @@ __all__ = ["NAMES", "Message", "Span", "Work", "a_node", "instances_of", "ours",
 #: K = 8.
 NAMES = [f"learner-{place}" for place in range(8)]
 #: How often is looked whether all is done.
-LOOK_S = 0.005
+LOOK_S = 0.02
 
 
 class Work(NamedTuple):

@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["CODE_OF", "VALUE_OF", "are_packed", "bytes_needed", "codes_of", "is_packed", "pack", "unpack"]
+__all__ = [
+    "CODE_OF",
+    "VALUE_OF",
+    "are_packed",
+    "bytes_needed",
+    "codes_of",
+    "has_no_abstention",
+    "is_packed",
+    "pack",
+    "unpack",
+]
 
 #: The two bits of each vote.
 CODE_OF = {0: 0b00, 1: 0b01, -1: 0b10}
@@ -20,6 +30,10 @@ _FOUR_OF = [
     for byte in range(256)
 ]
 _GOOD = bytes(byte for byte, four in enumerate(_FOUR_OF) if four is not None)
+#: The bytes whose first so many codes are all there.
+_WHOLE = [
+    bytes(byte for byte in range(256) if all(byte >> 2 * place & 3 for place in range(count))) for count in range(5)
+]
 #: From a byte to the code at each of its four places.
 _CODE_AT = [bytes(byte >> 2 * place & 3 for byte in range(256)) for place in range(4)]
 _BYTE_OF = {four: byte for byte, four in enumerate(_FOUR_OF) if four is not None}
@@ -76,6 +90,17 @@ def are_packed(rows: bytes | bytearray, count: int) -> bool:
         return False
     used_bits = 2 * (count % 4)
     return used_bits == 0 or max(rows[width - 1 :: width], default=0) >> used_bits == 0
+
+
+def has_no_abstention(packed: bytes | bytearray, count: int) -> bool:
+    r"""Whether packed votes are all -1 or +1.
+
+    >>> has_no_abstention(bytes.fromhex("4902"), 5), has_no_abstention(bytes.fromhex("5902"), 5)
+    (False, True)
+    """
+    if count % 4 == 0:
+        return not packed.translate(None, _WHOLE[4])
+    return not packed[:-1].translate(None, _WHOLE[4]) and packed[-1] in _WHOLE[count % 4]
 
 
 def codes_of(packed: bytes | bytearray, count: int) -> bytes:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from quorate.events.kinds import Decision, Decisions, Event, Join, Label, Labels, Leave, Vote, Votes
-from quorate.packing import are_packed, bytes_needed, codes_of, is_packed
+from quorate.packing import are_packed, bytes_needed, has_no_abstention, is_packed
 
 __all__ = ["SLOT_MAX", "VOTES_COUNT_MAX", "fault_of", "is_name"]
 
@@ -14,7 +15,13 @@ SLOT_MAX = 2**63 - 1
 #: The most slots one `Votes` may cover.
 VOTES_COUNT_MAX = 65_536
 
+_INT, _VOTES = frozenset([int]), frozenset([-1, 0, 1])
 _NAME = re.compile(r"[\w-]{1,64}")
+
+
+@lru_cache(4096)
+def _is_known(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None
 
 
 def is_name(name: object) -> bool:
@@ -23,7 +30,7 @@ def is_name(name: object) -> bool:
     >>> is_name("paris"), is_name("paris.2"), is_name("")
     (True, False, False)
     """
-    return isinstance(name, str) and _NAME.fullmatch(name) is not None
+    return isinstance(name, str) and _is_known(name)
 
 
 def fault_of(event: Event) -> str | None:
@@ -34,6 +41,8 @@ def fault_of(event: Event) -> str | None:
     """
     match event:
         case Vote() | Label() | Decision():
+            if _is_good(event):
+                return None
             kind = type(event).__name__.lower()
             return (
                 _slot_fault("slot", event.slot)
@@ -42,6 +51,8 @@ def fault_of(event: Event) -> str | None:
                 or (_decision_fault(event) if isinstance(event, Decision) else None)
             )
         case Votes() | Labels() | Decisions():
+            if _is_good_batch(event):
+                return None
             return (
                 _slot_fault("first_slot", event.first_slot)
                 or _name_fault(event.learner, optional=isinstance(event, Labels))
@@ -52,6 +63,45 @@ def fault_of(event: Event) -> str | None:
             if event.epoch is not None and not (_is_int(event.epoch) and event.epoch >= 1):
                 return f"epoch is {event.epoch!r}; a change of membership is numbered from 1"
             return _name_fault(event.learner)
+
+
+def _is_good(event: Vote | Label | Decision) -> bool:
+    """Whether nothing is wrong with an event: the checks below in one, as nearly all that is read is good."""
+    slot, value, name = event.slot, event.value, event.learner
+    if type(slot) is not int or type(value) is not int or not (0 <= slot <= SLOT_MAX and (value == 1 or value == -1)):
+        return False
+    if not (_is_known(name) if type(name) is str else name is None and type(event) is Label):
+        return False
+    if type(event) is not Decision:
+        return True
+    epoch, at, votes = event.epoch, event.at, event.votes
+    if type(epoch) is not int or type(at) is not int or type(votes) is not tuple or epoch < 0 or at < 0:
+        return False
+    return _INT.issuperset(map(type, votes)) and _VOTES.issuperset(votes)
+
+
+def _is_good_batch(batch: Votes | Labels | Decisions) -> bool:
+    """The same of many slots."""
+    first, count, packed, name = batch.first_slot, batch.count, batch.packed, batch.learner
+    if type(first) is not int or type(count) is not int or type(packed) is not bytes:
+        return False
+    if not (0 <= first <= SLOT_MAX - VOTES_COUNT_MAX and 1 <= count <= VOTES_COUNT_MAX and is_packed(packed, count)):
+        return False
+    if not (_is_known(name) if type(name) is str else name is None and type(batch) is Labels):
+        return False
+    if type(batch) is not Decisions:
+        return True
+    epoch, at, n_learners, votes = batch.epoch, batch.at, batch.n_learners, batch.votes
+    if type(epoch) is not int or type(at) is not int or type(n_learners) is not int or type(votes) is not bytes:
+        return False
+    return (
+        epoch >= 0
+        and at >= 0
+        and n_learners >= 1
+        and has_no_abstention(packed, count)
+        and len(votes) == count * bytes_needed(n_learners)
+        and are_packed(votes, n_learners)
+    )
 
 
 def _is_int(value: object) -> bool:
@@ -111,7 +161,7 @@ def _batch_fault(batch: Votes | Labels | Decisions) -> str | None:
 def _decisions_fault(batch: Decisions) -> str | None:
     if reason := _place_fault(batch):
         return reason
-    if 0 in codes_of(batch.packed, batch.count):
+    if not has_no_abstention(batch.packed, batch.count):
         return "packed holds an abstention; a decision is -1 or +1"
     if not (_is_int(batch.n_learners) and batch.n_learners >= 1):
         return f"n_learners is {batch.n_learners!r}; an ensemble has at least 1 learner"

@@ -9,6 +9,8 @@ from typing import Any
 import nats.aio.client
 import nats.errors
 
+from quorate.log.watch import Handover
+
 __all__ = ["STEP_S", "Client"]
 
 #: How long a broker may take for each step of connecting, and for closing.
@@ -46,6 +48,14 @@ class Client(nats.aio.client.Client):
             return await super()._process_headers(headers)
         except Exception:
             return None
+
+    async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: Any) -> None:
+        subscription = self._subs.get(sid)
+        handover = getattr(getattr(subscription, "_cb", None), "__self__", None)
+        if isinstance(handover, Handover):
+            handover.at_once(self._build_message(sid, subject, reply, data, await self._process_headers(headers)))
+        else:
+            await super()._process_msg(sid, subject, reply, data, headers)
 
     def _build_message(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: Any) -> Any:
         if not (subject.isascii() and reply.isascii()):

@@ -20,14 +20,13 @@ from quorate.errors import LogError, RefusedError
 from quorate.events import MESSAGE_BYTES_MAX, Decision, Decisions, Event, Join, Leave, encode
 from quorate.log.base import Entry
 from quorate.log.connection import connect
+from quorate.log.publishing import Publisher
 from quorate.log.reading import Reader
 from quorate.log.subjects import checked_entry_of, message_id, stream_of, subject_of
 from quorate.log.watch import reason_of, watch_of
 
 __all__ = ["JetStreamLog", "connect"]
 
-#: Publishes that may be under way at once.
-WINDOW = 512
 #: How long an answer of the broker may take, and how long is waited after a failure, at first and at last.
 ANSWER_S, BACK_OFF_S, BACK_OFF_MAX_S = 5.0, 0.05, 5.0
 #: Readers of a stream that we make. A limit keeps one user who makes ever more of them from filling the broker; he can
@@ -54,9 +53,8 @@ class JetStreamLog:
     def __init__(self, connection: Any, ensemble: str) -> None:
         self._connection = connection
         self._watch = watch_of(connection)
-        # The window is our own: that of nats-py swallows being cancelled, and leaks what is never answered.
-        self._js = connection.jetstream(timeout=ANSWER_S, publish_async_max_pending=2**31)
-        self._window = asyncio.Semaphore(WINDOW)
+        self._js = connection.jetstream(timeout=ANSWER_S)
+        self._publisher = Publisher(connection, self._watch)
         self._errors = load("nats.errors", "The JetStream log")
         self.ensemble = ensemble
         self.stream = stream_of(ensemble)
@@ -157,46 +155,37 @@ class JetStreamLog:
 
         Where it raises, some may be there without those before them; decisions and changes of membership never are.
         """
-        messages = [(event, subject_of(self.ensemble, event), encode(event)) for event in events]
+        messages = [(event, encode(event)) for event in events]
         if not messages:
             return await self.last()
-        subjects = {subject for _, subject, _ in messages}
         try:
-            return await self._watch.answered(self._publish(messages), *subjects)
+            return await self._publish(messages)
         except (TimeoutError, self._errors.Error, OSError) as error:
             raise self._lost(f"the events may be in the log or not; append them again: {reason_of(error)}") from None
 
-    async def _publish(self, messages: Iterable[tuple[Event, str, bytes]]) -> int:
-        answers: list[asyncio.Future[Any]] = []
-        ordered: asyncio.Future[Any] | None = None
+    async def _publish(self, messages: Iterable[tuple[Event, bytes]]) -> int:
+        answers: list[asyncio.Future[int]] = []
+        ordered: asyncio.Future[int] | None = None
         try:
-            for event, subject, payload in messages:
+            for event, payload in messages:
                 in_order = isinstance(event, Decision | Decisions | Join | Leave)
-                if in_order and ordered is not None:
-                    await _within(ordered)
-                await (_within(self._window.acquire()) if self._window.locked() else self._window.acquire())
-                try:
-                    answer = await self._send(event, subject, payload)
-                except BaseException:
-                    self._window.release()
-                    raise
-                answer.add_done_callback(lambda _: self._window.release())
-                answers.append(answer)
-                ordered = answer if in_order else ordered
-            async with asyncio.timeout(ANSWER_S):  # not wait_for: until Python 3.12 it may swallow being cancelled
-                places: list[int] = [(await answer).seq for answer in answers]
-            return max(places)
+                async with asyncio.timeout(ANSWER_S):  # not wait_for: until Python 3.12 it may swallow being cancelled
+                    if in_order and ordered is not None:
+                        await ordered
+                    answers.append(await self._send(event, payload))
+                ordered = answers[-1] if in_order else ordered
+            async with asyncio.timeout(ANSWER_S):
+                return max([await answer for answer in answers])
         finally:
-            for answer in answers:  # one that never comes would hold its place in the window for ever
+            for answer in answers:
                 if not answer.cancel() and not answer.cancelled():
                     answer.exception()  # seen
 
-    async def _send(self, event: Event, subject: str, payload: bytes) -> asyncio.Future[Any]:
+    async def _send(self, event: Event, payload: bytes) -> asyncio.Future[int]:
         headers = {"Nats-Expected-Stream": self.stream}
         if (number := message_id(event, payload, self._watch.key)) is not None:
             headers["Nats-Msg-Id"] = number
-        answer: asyncio.Future[Any] = await self._js.publish_async(subject, payload, headers=headers)
-        return answer
+        return await self._publisher.send(subject_of(self.ensemble, event), payload, headers)
 
     async def first(self) -> int:
         """The place of the first entry that is kept, or will be."""
@@ -282,8 +271,3 @@ class JetStreamLog:
 def _first_of(state: Any) -> int:
     first: int = state.first_seq if state.messages else state.last_seq + 1
     return first
-
-
-async def _within(awaitable: Any) -> Any:
-    async with asyncio.timeout(ANSWER_S):
-        return await awaitable

@@ -19,11 +19,12 @@ import asyncio
 import contextlib
 import json
 import secrets
+from collections import deque
 from collections.abc import AsyncGenerator
 from typing import Any
 
 from quorate._extras import load
-from quorate.log.watch import Watch
+from quorate.log.watch import Handover, Watch
 
 __all__ = ["Reader"]
 
@@ -56,13 +57,14 @@ class Reader:
         self._connection, self._watch = connection, watch
         self._stream, self._after = stream, after
         self._name = secrets.token_hex(16)
-        self._arrived: asyncio.Queue[Any] = asyncio.Queue()
+        self._arrived: deque[Any] = deque()
+        self._wanted: asyncio.Future[None] | None = None
         self._stopped = False
 
     def stop(self) -> None:
         """Let reading end."""
         self._stopped = True
-        self._arrived.put_nowait(None)
+        self._take(None)
 
     async def messages(self) -> AsyncGenerator[tuple[int, Any], None]:
         """Give the places and messages of the stream, until stopped.
@@ -75,10 +77,10 @@ class Reader:
             Something broke; begin anew after the last place.
         """
         inbox, next_ = self._connection.new_inbox(), f"$JS.API.CONSUMER.MSG.NEXT.{self._stream}.{self._name}"
-        subscription = await self._connection.subscribe(inbox, cb=self._take)
+        subscription = await self._connection.subscribe(inbox, cb=Handover(self._take).take)
         try:
             with self._watch.expecting(next_) as refusal:
-                refusal.add_done_callback(lambda _: self._arrived.put_nowait(None))
+                refusal.add_done_callback(lambda _: self._take(None))
                 await self._make()
                 count = left = 0
                 while not self._stopped:
@@ -115,15 +117,27 @@ class Reader:
         asking = self._connection.jsm(timeout=ANSWER_S).add_consumer(self._stream, config)
         await self._watch.answered(asking, f"$JS.API.CONSUMER.CREATE.{self._stream}.{self._name}")
 
-    async def _take(self, message: Any) -> None:
-        self._arrived.put_nowait(message)
+    def _take(self, message: Any) -> None:
+        self._arrived.append(message)
+        if self._wanted is not None and not self._wanted.done():
+            self._wanted.set_result(None)
 
     async def _next(self) -> Any:
         """The next message; None when there is something else to look at."""
-        if not self._arrived.empty():
-            return self._arrived.get_nowait()
-        async with asyncio.timeout(FETCH_S + SILENCE_S):
-            return await self._arrived.get()
+        if not self._arrived:  # neither a queue nor a timeout's context: this is done for each entry of a quiet log
+            loop = asyncio.get_running_loop()
+            self._wanted = loop.create_future()
+            silence = loop.call_later(FETCH_S + SILENCE_S, _give_up, self._wanted)
+            try:
+                await self._wanted
+            finally:
+                silence.cancel()
+        return self._arrived.popleft()
+
+
+def _give_up(wanted: asyncio.Future[None]) -> None:
+    if not wanted.done():
+        wanted.set_exception(TimeoutError("the broker is silent"))
 
 
 def _place(reply: str) -> tuple[str, int, int]:

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 from quorate.errors import LogError, RefusedError
 
-__all__ = ["Watch", "inbox_of", "reason_of", "watch_of", "watches"]
+__all__ = ["Handover", "Watch", "inbox_of", "reason_of", "watch_of", "watches"]
 
 _VIOLATION = re.compile(r'permissions violation for (publish|subscription) to "([^"]*)"', re.IGNORECASE)
 _logger = logging.getLogger("quorate.log")
@@ -30,6 +30,17 @@ def inbox_of(name: str) -> str:
     ('_INBOX_paris', '_INBOX_=c3a9767279')
     """
     return f"_INBOX_{name}" if name.isascii() else f"_INBOX_={name.encode().hex()}"  # nats-py counts its bytes
+
+
+class Handover:
+    """Takes the messages of a subscription: at once as they are read where the client knows it, else from a task."""
+
+    def __init__(self, at_once: Callable[[Any], None]) -> None:
+        self.at_once = at_once
+
+    async def take(self, message: Any) -> None:
+        """What a client that does not know it calls."""
+        self.at_once(message)
 
 
 class Watch:
@@ -50,7 +61,7 @@ class Watch:
         self.lost: LogError | None = None
         self._on_state = on_state
         self._told = ""
-        self._waiting: dict[asyncio.Future[None], dict[str, str]] = {}
+        self._waiting: dict[asyncio.Future[Any], dict[str, str]] = {}
 
     def tell(self, state: str) -> None:
         """Tell of a state or a complaint."""
@@ -117,6 +128,15 @@ class Watch:
             del self._waiting[refusal]
             if not refusal.cancel():
                 refusal.exception()  # seen, though nobody may have waited for it
+
+    def expected(self, subject: str) -> asyncio.Future[int]:
+        """Give a future for the answer to what is published on a subject; it raises where none will come."""
+        if (loss := self.loss()) is not None:
+            raise loss
+        answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._waiting[answer] = {subject.lower(): subject}
+        answer.add_done_callback(self._waiting.pop)
+        return answer
 
     async def answered(self, asking: Coroutine[Any, Any, T], *subjects: str) -> T:
         """Wait for an answer, or for the broker to refuse to let us publish on one of the subjects.

@@ -22,10 +22,7 @@ import asyncio
 import contextlib
 import logging
 import sys
-from collections import deque
 from collections.abc import Callable, Sequence
-from functools import partial
-from itertools import islice
 
 import msgspec
 
@@ -34,11 +31,12 @@ from quorate.errors import LocalError, LogError
 from quorate.events import Decision, Decisions, Event, Join, Label, Labels, Vote, Votes
 from quorate.learner import Learner
 from quorate.log import Entry, Log
-from quorate.node.batching import BATCH, batched
+from quorate.node.batching import BATCH
 from quorate.node.belief import is_believed, unlabelled
 from quorate.node.checkpoint import Store
 from quorate.node.deadlines import Deadlines
 from quorate.node.keeper import Keeper
+from quorate.node.outbox import Outbox
 from quorate.node.patience import patiently
 from quorate.node.replay import applied, decided
 from quorate.node.site import Source
@@ -119,11 +117,10 @@ class Node:
         self.position = 0
         self.faults = 0
         self.is_live = False
-        self.outbox: deque[Event] = deque()
+        self.outbox = Outbox(log, learner.name, batch, lambda: self._changed.set())
         self._deadlines = Deadlines(deadline_s, learner.open_slots_max)
         self._decided = -1  # the last slot a decision is made on, sent or not
         self._live_from = sys.maxsize  # nobody acts before the log was read to where it ended at the start
-        self._sent_to = 0
         self._changed = asyncio.Event()
         self._stopping = asyncio.Event()
 
@@ -132,7 +129,7 @@ class Node:
     async def run(self) -> None:
         """Work until stopped or cancelled, or until something fails that waiting does not mend."""
         self._restore()
-        reading, sending = asyncio.ensure_future(self._read()), asyncio.ensure_future(self._send())
+        reading, sending = asyncio.ensure_future(self._read()), asyncio.ensure_future(self.outbox.run())
         acting = [asyncio.ensure_future(self._close()), asyncio.ensure_future(self._vote())]
         try:
             await until_done(asyncio.ensure_future(self._stopping.wait()), [reading, sending, *acting])
@@ -156,7 +153,7 @@ class Node:
         self._stopping.set()
 
     async def _drained(self) -> None:
-        while self.outbox or self.position < self._sent_to:
+        while not self.outbox.is_read_back(self.position):
             await self._until_changed()
 
     async def _until_changed(self) -> None:
@@ -258,13 +255,13 @@ class Node:
 
     async def _room(self) -> int:
         assert self.voter is not None
-        while (room := self.ahead - self.voter.n_undecided(self.learner.closed_until)) <= 0 or self._has_left():
+        while (room := self.ahead - self.voter.n_undecided(self._frontier())) <= 0 or self._has_left():
             await self._until_changed()
         return room
 
     def put(self, events: Sequence[Event]) -> None:
         """Append events, labels that somebody gave for instance, as soon as the log can be reached."""
-        self.outbox.extend(events)
+        self.outbox.put(events)
         self._changed.set()
 
     # Deciding
@@ -301,19 +298,6 @@ class Node:
             self.put(list(made) if isinstance(made, Decisions) and made.count == 1 else [made])
         return None
 
-    # Sending
-
-    async def _send(self) -> None:
-        while True:
-            while not self.outbox:
-                await self._until_changed()
-            some = list(islice(self.outbox, BATCH))
-            messages = batched(some, self.batch)
-            self._sent_to = await patiently(partial(self.log.append, messages), self.learner.name)
-            for _ in some:
-                self.outbox.popleft()
-            self._changed.set()
-
     def _is_believed(self, slot: int) -> bool:
         return is_believed(self.learner, slot, self._frontier(), -1 if self.voter is None else self.voter.seen)
 
@@ -326,5 +310,4 @@ class Node:
         voter, frontier = self.voter, self.learner.closed_until
         done = self.is_live and (voter is None or (voter.done and not voter.is_waiting(frontier)))
         waiting = self.learner.next_open(frontier)
-        is_sent = not self.outbox and self.position >= self._sent_to
-        return done and is_sent and (waiting is None or not self._is_believed(waiting))
+        return done and self.outbox.is_read_back(self.position) and (waiting is None or not self._is_believed(waiting))
