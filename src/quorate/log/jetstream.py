@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
 from typing import Any
 
 from quorate._extras import load
@@ -169,10 +169,11 @@ class JetStreamLog:
         try:
             for event, payload in messages:
                 in_order = isinstance(event, Decision | Decisions | Join | Leave)
-                async with asyncio.timeout(ANSWER_S):  # not wait_for: until Python 3.12 it may swallow being cancelled
-                    if in_order and ordered is not None:
-                        await ordered
-                    answers.append(await self._send(event, payload))
+                if in_order and ordered is not None:
+                    await _within(ordered)
+                if self._publisher.is_full:
+                    await _within(self._publisher.room())
+                answers.append(await self._send(event, payload))
                 ordered = answers[-1] if in_order else ordered
             async with asyncio.timeout(ANSWER_S):
                 return max([await answer for answer in answers])
@@ -266,6 +267,11 @@ class JetStreamLog:
         self._closed.set()
         for reader in self._readers:
             reader.stop()
+
+
+async def _within(awaitable: Awaitable[Any]) -> None:
+    async with asyncio.timeout(ANSWER_S):  # not wait_for: until Python 3.12 it may swallow being cancelled
+        await awaitable
 
 
 def _first_of(state: Any) -> int:

@@ -59,8 +59,20 @@ class Publisher:
         """How many messages have neither been answered nor given up."""
         return len(self._answers)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether so many are under way that no more may be sent."""
+        return len(self._answers) >= WINDOW
+
+    async def room(self) -> None:
+        """Wait until it is not full."""
+        while self.is_full:
+            room: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(room)
+            await room
+
     async def send(self, subject: str, payload: bytes, headers: dict[str, str]) -> asyncio.Future[int]:
-        """Send a message, once the window has room; give the place it will be stored at.
+        """Send a message; give the place it will be stored at.
 
         The future raises at once when the broker refuses or the connection breaks. Whoever waits for it no longer must
         cancel it: one that is never answered would hold its place in the window for ever.
@@ -69,10 +81,6 @@ class Publisher:
             inbox = self._connection.new_inbox()
             await self._connection.subscribe(f"{inbox}.*", cb=Handover(self._take).take)
             self._inbox = inbox
-        while len(self._answers) >= WINDOW:
-            room: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(room)
-            await room
         token = str(next(self._numbers))
         answer = self._watch.expected(subject)
         self._answers[token] = answer

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from bisect import bisect_right
+from collections.abc import Callable
 
-__all__ = ["Deadlines"]
+__all__ = ["Alarm", "Deadlines"]
 
 
 class Deadlines:
@@ -55,3 +57,31 @@ class Deadlines:
         for known in (self._ends, self._runs):
             del known[:gone]
             del known[self._keep :]
+
+
+class Alarm:
+    """Rings at an instant by the loop's clock, which may be moved; cheaper than a timeout for each thing waited for.
+
+    Parameters
+    ----------
+    ring
+        What is called.
+    """
+
+    def __init__(self, ring: Callable[[], None]) -> None:
+        self._ring = ring
+        self._at: float | None = None
+        self._handle: asyncio.TimerHandle | None = None
+
+    def set(self, at: float | None) -> None:
+        """Ring then, once, and at no other time; None for not at all."""
+        if at == self._at:
+            return
+        if self._handle is not None:
+            self._handle.cancel()
+        self._at = at
+        self._handle = None if at is None else asyncio.get_running_loop().call_at(at, self._rung)
+
+    def _rung(self) -> None:
+        self._at = self._handle = None  # a loop may ring a little too soon, and is then asked again
+        self._ring()

@@ -34,7 +34,7 @@ from quorate.log import Entry, Log
 from quorate.node.batching import BATCH
 from quorate.node.belief import is_believed, unlabelled
 from quorate.node.checkpoint import Store
-from quorate.node.deadlines import Deadlines
+from quorate.node.deadlines import Alarm, Deadlines
 from quorate.node.keeper import Keeper
 from quorate.node.outbox import Outbox
 from quorate.node.patience import patiently
@@ -267,6 +267,7 @@ class Node:
     # Deciding
 
     async def _close(self) -> None:
+        alarm = Alarm(self._changed.set)
         while True:
             soonest = None
             if self.position >= self._live_from:
@@ -275,10 +276,8 @@ class Node:
                 if self.voter is not None and (labels := self.voter.due_labels(self.learner.closed_until)):
                     self.put(labels)
             self._changed.clear()
-            wait = None if soonest is None else max(soonest - self._now(), 0.0)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(wait):  # not wait_for: until Python 3.12 it may swallow being cancelled
-                    await self._changed.wait()
+            alarm.set(soonest)
+            await self._changed.wait()
             await asyncio.sleep(0)
 
     def _decide_ready(self) -> float | None:
