@@ -110,15 +110,14 @@ def _agree(reference: Reference, votes: Any, labels: Any) -> None:
 
 
 def _others(votes: Any, labels: Any, repeats: int, left_out: dict[str, str]) -> dict[str, Timing]:
+    """Time the peers that run elsewhere; one that cannot is left out, and not tried again."""
     found: dict[str, Timing] = {}
-    try:
-        found[VOWPAL] = peers.vowpal_wabbit(votes, labels, repeats)
-    except peers.LeftOutError as reason:
-        left_out[VOWPAL] = str(reason)
-    try:
-        found |= peers.moa(votes, labels, repeats)
-    except peers.LeftOutError as reason:
-        left_out["MOA"] = str(reason)
+    for name, peer in (("Vowpal Wabbit", peers.vowpal_wabbit), ("MOA", peers.moa)):
+        if name not in left_out:
+            try:
+                found |= peer(votes, labels, repeats)
+            except peers.LeftOutError as reason:
+                left_out[name] = str(reason)
     return found
 
 
