@@ -89,12 +89,16 @@ class ExtendedPWM(BaseRule):
         return self._chosen(synchronous)._update(votes, label, synchronous)
 
     def _run(self, votes: NDArray[np.int8], labels: NDArray[np.int8]) -> NDArray[np.int8]:
-        from quorate.rules import kernels
+        decisions = self._run_unchecked(votes, labels)
+        return super()._run(votes, labels) if decisions is None else decisions
 
-        weights = [self.weights_synchronous, self.weights_asynchronous]
-        if not kernels.fits(weights, len(votes)):
-            return super()._run(votes, labels)
-        decisions, weights = kernels.run_pwm(votes, labels, weights, self.bias)
+    def _run_unchecked(self, votes: NDArray[np.int8], labels: NDArray[np.int8]) -> NDArray[np.int8] | None:
+        from quorate.rules.narrow import run_pwm
+
+        ran = run_pwm(votes, labels, [self.weights_synchronous, self.weights_asynchronous], self.bias)
+        if ran is None:
+            return None
+        decisions, weights = ran
         self._take(weights)
         return decisions
 

@@ -88,12 +88,16 @@ class PWM(BaseRule):
         return True
 
     def _run(self, votes: NDArray[np.int8], labels: NDArray[np.int8]) -> NDArray[np.int8]:
-        from quorate.rules import kernels
+        decisions = self._run_unchecked(votes, labels)
+        return super()._run(votes, labels) if decisions is None else decisions
 
-        if not kernels.fits([self.weights], len(votes)):
-            return super()._run(votes, labels)
-        decisions, (weights,) = kernels.run_pwm(votes, labels, [self.weights], self.bias)
-        self._bias_weight, *self._weights = weights
+    def _run_unchecked(self, votes: NDArray[np.int8], labels: NDArray[np.int8]) -> NDArray[np.int8] | None:
+        from quorate.rules.narrow import run_pwm
+
+        ran = run_pwm(votes, labels, [self.weights], self.bias)
+        if ran is None:
+            return None
+        decisions, ((self._bias_weight, *self._weights),) = ran
         return decisions
 
     def _run_late(
