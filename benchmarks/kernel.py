@@ -35,7 +35,7 @@ REPEATS_FAST, REPEATS_FAST_QUICK = 5, 12
 
 OURS, REFERENCE, READING = "PWM.run", "C with explicit SIMD", "reading the votes"
 VOWPAL, MOA = "Vowpal Wabbit", "MOA WeightedMajority"
-#: How many times as fast `PWM.run` must be. Of MOA that is asked of what combines votes; its perceptron is shown beside.
+#: How many times as fast `PWM.run` must be; of MOA, as what combines votes. Its perceptron is shown beside.
 ASKED = {REFERENCE: 0.6, VOWPAL: 60.0, python_peers.RIVER: 300.0, MOA: 100.0}
 READING_ASKED, READING_FROM = 0.8, 256
 
