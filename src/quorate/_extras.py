@@ -10,6 +10,7 @@ from quorate.errors import MissingExtraError
 #: The extra that brings each optional library.
 EXTRA_OF = {
     "numba": "fast",
+    "llvmlite": "fast",
     "river": "river",
     "sklearn": "sklearn",
     "scipy": "sklearn",

@@ -15,6 +15,7 @@ import msgspec
 
 from quorate.errors import LocalError, SnapshotError
 from quorate.rules.inputs import (
+    are_plain,
     as_arrivals,
     as_count,
     as_label,
@@ -171,6 +172,10 @@ class BaseRule(abc.ABC):
         arrivals
             The row after which each label is learned; a negative number for never. Default: its own.
         """
+        if arrivals is None and are_plain(votes, labels, self._n_learners):
+            decisions = self._run_unchecked(votes, labels)  # type: ignore[arg-type]
+            if decisions is not None:
+                return decisions
         matrix = as_matrix(votes, self._n_learners)
         truth = as_labels(labels, len(matrix))
         if arrivals is None:
@@ -223,6 +228,13 @@ class BaseRule(abc.ABC):
             decisions[row] = self._predict(slot_votes)
             self._update(slot_votes, label, 0 not in slot_votes)
         return decisions
+
+    def _run_unchecked(self, votes: NDArray[np.int8], labels: NDArray[np.int8]) -> NDArray[np.int8] | None:
+        """Run over arrays of the right shape and type; None, and no change, where a value is bad or may be.
+
+        A rule whose compiled form checks the values as it meets them overrides this, and saves a reading of them.
+        """
+        return None
 
     def _run_late(
         self, votes: NDArray[np.int8], labels: NDArray[np.int8], arrivals: NDArray[np.int64]

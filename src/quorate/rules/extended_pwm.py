@@ -100,14 +100,20 @@ class ExtendedPWM(BaseRule):
         return self._chosen(synchronous)._update(votes, label, synchronous)
 
     def _run(self, votes: NDArray[np.int8], labels: NDArray[np.int8]) -> NDArray[np.int8]:
-        from quorate.rules import kernels
+        decisions = self._run_unchecked(votes, labels)
+        return super()._run(votes, labels) if decisions is None else decisions
+
+    def _run_unchecked(self, votes: NDArray[np.int8], labels: NDArray[np.int8]) -> NDArray[np.int8] | None:
+        from quorate.rules import kernels, narrow
 
         weights = [self.weights_synchronous, self.weights_asynchronous]
         if not kernels.fits(weights, len(votes)):
-            return super()._run(votes, labels)
-        decisions, weights = kernels.run_pwm(votes, labels, weights, self.bias)
-        self._take(weights)
-        return decisions
+            return None
+        ran = narrow.run_pwm(votes, labels, weights, self.bias)
+        if ran is None:
+            return None
+        self._take(ran[1])
+        return ran[0]
 
     def _run_late(
         self, votes: NDArray[np.int8], labels: NDArray[np.int8], arrivals: NDArray[np.int64]

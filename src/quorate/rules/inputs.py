@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "are_plain",
+    "are_signs",
     "as_array",
     "as_arrivals",
     "as_count",
@@ -222,14 +224,38 @@ def _as_signs(array: NDArray[Any], *, zero: bool) -> NDArray[np.int8] | None:
 
     if array.dtype == np.bool_:
         return np.where(array, np.int8(1), np.int8(-1))
-    if array.size and not (array.min() >= -1 and array.max() <= 1):  # not: a NaN compares false
+    if not are_signs(array, zero=zero):
         return None
     signed = np.ascontiguousarray(array, dtype=np.int8)
-    if array.dtype.kind == "f" and not np.array_equal(signed, array):
-        return None
-    if not zero and not signed.all():
-        return None
-    return signed
+    return signed if array.dtype.kind != "f" or np.array_equal(signed, array) else None
+
+
+def are_signs(array: NDArray[Any], *, zero: bool) -> bool:
+    """Whether an array of whole numbers holds only -1 and +1, and 0 where that is allowed."""
+    if array.size and not (array.min() >= -1 and array.max() <= 1):  # not: a NaN compares false
+        return False
+    return zero or bool(array.all())
+
+
+def are_plain(votes: object, labels: object, n_learners: int) -> bool:
+    """Whether both are the arrays that compiled code reads, of whose values alone is nothing known.
+
+    >>> import numpy as np
+    >>> are_plain(np.zeros((5, 2), np.int8), np.ones(5, np.int8), 2), are_plain([[1, 1]], [1], 2)
+    (True, False)
+    """
+    import numpy as np
+
+    return (
+        type(votes) is np.ndarray
+        and type(labels) is np.ndarray
+        and votes.dtype == labels.dtype == np.int8
+        and votes.ndim == 2
+        and votes.shape[1] == n_learners
+        and labels.shape == votes.shape[:1]
+        and votes.flags.c_contiguous
+        and labels.flags.c_contiguous
+    )
 
 
 def _shown(value: Any) -> str:

@@ -17,7 +17,7 @@ from quorate.rules.inputs import learning_order
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["compiled", "fits", "pwm", "pwm_late", "run_pwm", "run_pwm_late"]
+__all__ = ["compiled", "fits", "pwm", "pwm_late", "run_pwm_late", "wide"]
 
 numba = load("numba", "A rule's compiled run")
 
@@ -38,40 +38,13 @@ def fits(weights: list[list[int]], n_slots: int) -> bool:
     return _largest_sum(weights, n_slots) < 2**63
 
 
+def wide(weights: list[list[int]], n_slots: int) -> type[np.int32 | np.int64]:
+    """The narrower of 32 and 64 bits that holds every sum of weights over the next `n_slots` slots."""
+    return np.int32 if _largest_sum(weights, n_slots) < 2**31 else np.int64
+
+
 def _largest_sum(weights: list[list[int]], n_slots: int) -> int:
-    return max(sum(abs(weight) + n_slots for weight in vector) for vector in weights)
-
-
-def run_pwm(
-    votes: NDArray[np.int8], labels: NDArray[np.int8], weights: list[list[int]], bias: bool
-) -> tuple[NDArray[np.int8], list[list[int]]]:
-    """Run PWM over a matrix of checked votes.
-
-    Parameters
-    ----------
-    votes, labels
-        Checked and C-ordered, of shapes (N, K) and (N,).
-    weights
-        One weight vector, or two: the first for rows without an abstention, the second for the others.
-    bias
-        Whether the first weight of a vector is learned.
-
-    Returns
-    -------
-    decisions, weights
-        The N decisions, and the weight vectors after the last row.
-
-    Examples
-    --------
-    >>> decisions, weights = run_pwm(np.array([[1], [1]], np.int8), np.array([-1, -1], np.int8), [[0, 0]], True)
-    >>> decisions.tolist(), weights
-    ([1, -1], [[-1, -1]])
-    """
-    narrow = _largest_sum(weights, len(votes)) < 2**31
-    vectors = np.array(weights, dtype=np.int32 if narrow else np.int64)
-    decisions = np.empty(len(votes), dtype=np.int8)
-    pwm(votes, labels, vectors, vectors.dtype.type(bias), decisions)
-    return decisions, vectors.tolist()
+    return max(sum(map(abs, vector)) + n_slots * len(vector) for vector in weights)
 
 
 def run_pwm_late(
@@ -85,8 +58,10 @@ def run_pwm_late(
 
     Parameters
     ----------
-    votes, labels, weights, bias
-        As for `run_pwm`.
+    votes, labels
+        Checked and C-ordered, of shapes (N, K) and (N,).
+    weights, bias
+        As for `quorate.rules.narrow.run_pwm`.
     arrivals
         The slot at whose end each label is learned, in the order of the slots where several are; negative or past the
         last slot where it never is.
@@ -97,8 +72,7 @@ def run_pwm_late(
     >>> run_pwm_late(two, np.array([-1, -1], np.int8), np.array([1, 1]), [[0, 0]], True)[0].tolist()
     [1, 1]
     """
-    narrow = _largest_sum(weights, len(votes)) < 2**31
-    vectors = np.array(weights, dtype=np.int32 if narrow else np.int64)
+    vectors = np.array(weights, dtype=wide(weights, len(votes)))
     decisions = np.empty(len(votes), dtype=np.int8)
     order, learned = learning_order(arrivals)
     pwm_late(votes, labels, order, learned, vectors, vectors.dtype.type(bias), decisions)

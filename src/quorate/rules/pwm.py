@@ -123,11 +123,18 @@ class PWM(BaseRule):
         self._decided.clear()
 
     def _run(self, votes: NDArray[np.int8], labels: NDArray[np.int8]) -> NDArray[np.int8]:
-        from quorate.rules import kernels
+        decisions = self._run_unchecked(votes, labels)
+        return super()._run(votes, labels) if decisions is None else decisions
+
+    def _run_unchecked(self, votes: NDArray[np.int8], labels: NDArray[np.int8]) -> NDArray[np.int8] | None:
+        from quorate.rules import kernels, narrow
 
         if not kernels.fits([self.weights], len(votes)):
-            return super()._run(votes, labels)
-        decisions, (weights,) = kernels.run_pwm(votes, labels, [self.weights], self.bias)
+            return None
+        ran = narrow.run_pwm(votes, labels, [self.weights], self.bias)
+        if ran is None:
+            return None
+        decisions, (weights,) = ran
         self._take(weights)
         return decisions
 
