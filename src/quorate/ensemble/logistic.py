@@ -40,7 +40,7 @@ def online_votes(
         The step, and that of the intercept, which is the same by default; one for all, or one a learner.
     weights
         What they have learned before, of shape (learners, features + 1), the intercept last; changed in place.
-        Default: nothing, with as many learners as there are views or columns of labels.
+        Default: nothing, with as many learners as there are views, columns of labels or steps.
     tie
         What is voted where the weighted sum is 0.
 
@@ -59,7 +59,8 @@ def online_votes(
     [[-0.148, -0.048]]
     """
     if weights is None:
-        weights = np.zeros((max(features.shape[1], labels.shape[1]), features.shape[2] + 1))
+        n_learners = max(features.shape[1], labels.shape[1], np.size(rate))
+        weights = np.zeros((n_learners, features.shape[2] + 1))
     votes = np.empty((len(features), len(weights)), np.int8)
     slots = np.arange(len(features))
     order, learned = (slots, slots + 1) if arrivals is None else learning_order(arrivals)
