@@ -61,6 +61,6 @@ bench-check: $(VENV)/.developing  ## the same, with exit code 1 where a ratio th
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks dist build
-	rm -rf reproduced
-	rm -f quorate-demo.png quorate-demo.json benchmarks/results.json
+	rm -rf reproduced .peers
+	rm -f quorate-demo.png quorate-demo.json benchmarks/results.json benchmarks/chart.png
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

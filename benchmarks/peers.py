@@ -1,0 +1,91 @@
+"""Peers in an environment of their own: Vowpal Wabbit, and MOA as CapyMOA carries it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+import venv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import Timing, timing
+
+__all__ = ["LeftOutError", "moa", "pinned", "vowpal_wabbit"]
+
+HERE = Path(__file__).parent
+HOME = HERE.parent / ".peers"
+PINS = HERE / "peers.txt"
+INSTALL_SECONDS_MAX = 600
+RUN_SECONDS_MAX = 300
+
+
+class LeftOutError(Exception):
+    """A peer cannot run here; the message says why."""
+
+
+def pinned() -> dict[str, str]:
+    """The versions of the peers."""
+    lines = [line.strip() for line in PINS.read_text().splitlines()]
+    return dict(line.split("==") for line in lines if "==" in line and not line.startswith("#"))
+
+
+def _environment() -> Path:
+    """Where the peers are installed; they are on the first call, and when their versions change."""
+    done = HOME / "installed.txt"
+    if not done.is_file() or done.read_text() != PINS.read_text():
+        shutil.rmtree(HOME, ignore_errors=True)
+        try:
+            venv.create(HOME, with_pip=True)
+            # Without what they depend on: of CapyMOA only the jar is used, which is MOA itself.
+            _call([str(HOME / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-deps", "-r", str(PINS)], True)
+        except (OSError, subprocess.SubprocessError) as error:
+            raise LeftOutError(f"the peers could not be installed: {error}") from None
+        done.write_text(PINS.read_text())
+    return HOME
+
+
+def _call(command: list[str], install: bool = False) -> str:
+    limit = INSTALL_SECONDS_MAX if install else RUN_SECONDS_MAX
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=limit).stdout
+
+
+def vowpal_wabbit(votes: Any, labels: Any, repeats: int) -> Timing:
+    """Time Vowpal Wabbit's own loop over its binary cache, one pass; it predicts each example before it learns it."""
+    python = _environment() / "bin" / "python"
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "votes.txt"
+        with data.open("w") as file:
+            for row, label in zip(votes.tolist(), labels.tolist(), strict=True):
+                file.write(f"{label} | {' '.join(f'{place}:{vote}' for place, vote in enumerate(row))}\n")
+        out = _output("Vowpal Wabbit", [str(python), str(HERE / "vowpal.py"), str(data), str(repeats)])
+    return timing([float(line) / len(labels) for line in out.split()])
+
+
+def moa(votes: Any, labels: Any, repeats: int) -> dict[str, Timing]:
+    """Time MOA's perceptron and its weighted majority inside the Java virtual machine: predict, then learn."""
+    java = shutil.which("java")
+    if java is None:
+        raise LeftOutError("MOA needs Java, and there is none here")
+    jar = next(_environment().glob("lib/python*/site-packages/capymoa/jar/moa.jar"))
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "votes.bin"
+        data.write_bytes(labels.astype(np.int8).tobytes() + votes.astype(np.int8).tobytes())
+        sizes = [str(size) for size in (*votes.shape, repeats)]
+        out = _output("MOA", [java, "-cp", str(jar), str(HERE / "Moa.java"), str(data), *sizes])
+    lines = [line.split() for line in out.splitlines()]
+    names = {"perceptron": "MOA Perceptron", "majority": "MOA WeightedMajority"}
+    return {
+        shown: timing([float(seconds) for found, seconds, _ in lines if found == name]) for name, shown in names.items()
+    }
+
+
+def _output(peer: str, command: list[str]) -> str:
+    try:
+        return _call(command)
+    except subprocess.CalledProcessError as error:
+        raise LeftOutError(f"{peer} failed: {error.stderr.strip().splitlines()[-1]}") from None
+    except subprocess.TimeoutExpired:
+        raise LeftOutError(f"{peer} took more than {RUN_SECONDS_MAX} s") from None
