@@ -11,6 +11,7 @@ import numpy as np
 
 from quorate.ensemble.logistic import online_votes
 from quorate.errors import LocalError
+from quorate.paper.hyperplane import drawn as whole
 from quorate.rules.inputs import learning_order
 from quorate.rules.kernels import pwm_late
 from quorate.streams import NEVER, Feedback, SyntheticStream, Uniform
@@ -105,7 +106,7 @@ def simulate(
     >>> outcome.alone.round(3).tolist(), outcome.pwm.round(3).tolist()
     ([0.474, 0.474], [0.034, 0.296])
     """
-    drawn = stream.simulation(simulation, n_slots)
+    drawn = whole(stream, simulation, n_slots)
     perfect = online_votes(drawn.features, drawn.learned_labels, rate=rate)
     alone, pwm = np.empty(len(settings)), np.empty(len(settings))
     weights = np.zeros((len(settings), stream.n_learners + 1), np.int64)
@@ -120,7 +121,7 @@ def simulate(
 
 def play(stream: SyntheticStream, simulation: int, n_slots: int, setting: Setting, rate: float = RATE) -> Run:
     """Run one simulation in one setting; give all that happened, slot by slot."""
-    drawn = stream.simulation(simulation, n_slots)
+    drawn = whole(stream, simulation, n_slots)
     perfect = online_votes(drawn.features, drawn.learned_labels, rate=rate)
     return _run(stream, simulation, drawn, perfect, setting, rate)
 
