@@ -1,4 +1,4 @@
-"""S1's stream for many simulations: what `RotatingHyperplane.simulation` draws, in one compiled call each."""
+"""S1's stream for many simulations: what `RotatingHyperplane.simulation` draws, compiled where that is quicker."""
 
 from __future__ import annotations
 
@@ -27,15 +27,14 @@ def drawn(stream: SyntheticStream, simulation: int, n_slots: int) -> Drawn:
     if type(stream) is not RotatingHyperplane:
         return stream.simulation(simulation, n_slots)
     of_features, of_moves = stream._generators(simulation, parts=2)
-    features = np.empty((n_slots, stream.n_learners, stream.n_features))
+    features = of_features.random((n_slots, stream.n_learners, stream.n_features))  # many at once are quicker here
     labels = np.empty(n_slots, np.int8)
-    _draw(of_features, of_moves, stream.step, stream.n_relevant, features, labels)
+    _walk(of_moves, stream.step, stream.n_relevant, features, labels)
     return Drawn(features, labels)
 
 
 @compiled
-def _draw(
-    of_features: np.random.Generator,
+def _walk(
     of_moves: np.random.Generator,
     step: float,
     n_relevant: int,
@@ -50,7 +49,7 @@ def _draw(
     for slot in range(n_slots):
         for place in range(n_learners):
             for number in range(n_features):
-                features[slot, place, number] = 2.0 * of_features.random() - 1.0
+                features[slot, place, number] = 2.0 * features[slot, place, number] - 1.0
         total = 0.0
         for place in range(n_relevant):
             for number in range(n_features):
