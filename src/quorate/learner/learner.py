@@ -196,7 +196,10 @@ class Learner:
             return record(fold, slot, place, value) or fold.step(slot, Input.VOTE, (place, int(value)))
         match event:
             case Label():
-                return self._label(event)
+                if learn(self._fold, event):
+                    return True
+                self._check(event)
+                return self._is_for_me(event) and self._fold.step(event.slot, Input.LABEL, event.value)
             case Labels():
                 self._check(event)
                 return self._is_for_me(event) and (
@@ -321,14 +324,6 @@ class Learner:
         if now and bulk.close_run(self._fold, batch.first_slot, batch.packed, batch.votes, batch.count):
             return True
         return self._fold.steps(Input.CLOSE, [(decision.slot, decision) for decision in batch])
-
-    def _label(self, label: Label) -> bool:
-        fold, slot, value = self._fold, label.slot, label.value
-        known = type(slot) is int and type(value) is int and value in (-1, 1) and label.learner is None
-        if known and learn(fold, slot, value):
-            return True
-        self._check(label)
-        return self._is_for_me(label) and fold.step(slot, Input.LABEL, value)
 
     def _check(self, event: Event) -> None:
         if reason := fault_of(event):

@@ -5,7 +5,7 @@ Each function here either does all that `Fold.step` would have done, or nothing 
 
 from __future__ import annotations
 
-from quorate.events import Decision
+from quorate.events import Decision, Label
 from quorate.learner.fold import Fold
 from quorate.learner.slots import CLOSED, DECIDED_PLUS, LABEL_BITS, SYNCHRONOUS
 from quorate.packing import CODE_OF, unpack
@@ -69,13 +69,15 @@ def close(fold: Fold, name: str, slot: int) -> Decision | None:
     return Decision(slot, name, value, votes, fold.membership.epoch)
 
 
-def learn(fold: Fold, slot: int, label: int) -> bool:
-    """Learn the label of a closed slot that has none; False where it is no such."""
-    slots = fold.slots
+def learn(fold: Fold, label: Label) -> bool:
+    """Learn a label for all of a closed slot that has none; False where it is no such."""
+    slots, slot, value = fold.slots, label.slot, label.value
     numbers, first = slots.numbers, slots.first
+    if type(slot) is not int or type(value) is not int or value not in (-1, 1) or label.learner is not None:
+        return False
     if first == len(numbers):
         return False
     at = slot - numbers[first] + first
     if not first <= at < first + fold.n_closed or numbers[at] != slot or slots.marks[at] & LABEL_BITS:
         return False
-    return fold.learn(at, label)
+    return fold.learn(at, value)
