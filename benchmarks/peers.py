@@ -42,7 +42,9 @@ def _environment() -> Path:
             venv.create(HOME, with_pip=True)
             # Without what they depend on: of CapyMOA only the jar is used, which is MOA itself.
             _call([str(HOME / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-deps", "-r", str(PINS)], True)
-        except (OSError, subprocess.SubprocessError) as error:
+        except subprocess.CalledProcessError as error:
+            raise LeftOutError(f"the peers could not be installed: {_last_line(error)}") from None
+        except (OSError, subprocess.TimeoutExpired) as error:
             raise LeftOutError(f"the peers could not be installed: {error}") from None
         done.write_text(PINS.read_text())
     return HOME
@@ -53,7 +55,7 @@ def _call(command: list[str], install: bool = False) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=limit).stdout
 
 
-def vowpal_wabbit(votes: Any, labels: Any, repeats: int) -> Timing:
+def vowpal_wabbit(votes: Any, labels: Any, repeats: int) -> dict[str, Timing]:
     """Time Vowpal Wabbit's own loop over its binary cache, one pass; it predicts each example before it learns it."""
     python = _environment() / "bin" / "python"
     with tempfile.TemporaryDirectory() as folder:
@@ -62,7 +64,7 @@ def vowpal_wabbit(votes: Any, labels: Any, repeats: int) -> Timing:
             for row, label in zip(votes.tolist(), labels.tolist(), strict=True):
                 file.write(f"{label} | {' '.join(f'{place}:{vote}' for place, vote in enumerate(row))}\n")
         out = _output("Vowpal Wabbit", [str(python), str(HERE / "vowpal.py"), str(data), str(repeats)])
-    return timing([float(line) / len(labels) for line in out.split()])
+    return {"Vowpal Wabbit": timing([float(line) / len(labels) for line in out.split()])}
 
 
 def moa(votes: Any, labels: Any, repeats: int) -> dict[str, Timing]:
@@ -95,6 +97,11 @@ def _output(peer: str, command: list[str]) -> str:
     try:
         return _call(command)
     except subprocess.CalledProcessError as error:
-        raise LeftOutError(f"{peer} failed: {error.stderr.strip().splitlines()[-1]}") from None
+        raise LeftOutError(f"{peer} failed: {_last_line(error)}") from None
     except subprocess.TimeoutExpired:
         raise LeftOutError(f"{peer} took more than {RUN_SECONDS_MAX} s") from None
+
+
+def _last_line(error: subprocess.CalledProcessError) -> str:
+    lines = str(error.stderr or "").strip().splitlines()
+    return lines[-1] if lines else f"exit code {error.returncode}"

@@ -104,16 +104,14 @@ class ExtendedPWM(BaseRule):
         return super()._run(votes, labels) if decisions is None else decisions
 
     def _run_unchecked(self, votes: NDArray[np.int8], labels: NDArray[np.int8]) -> NDArray[np.int8] | None:
-        from quorate.rules import kernels, narrow
+        from quorate.rules.narrow import run_pwm
 
-        weights = [self.weights_synchronous, self.weights_asynchronous]
-        if not kernels.fits(weights, len(votes)):
-            return None
-        ran = narrow.run_pwm(votes, labels, weights, self.bias)
+        ran = run_pwm(votes, labels, [self.weights_synchronous, self.weights_asynchronous], self.bias)
         if ran is None:
             return None
-        self._take(ran[1])
-        return ran[0]
+        decisions, weights = ran
+        self._take(weights)
+        return decisions
 
     def _run_late(
         self, votes: NDArray[np.int8], labels: NDArray[np.int8], arrivals: NDArray[np.int64]

@@ -35,7 +35,9 @@ def compiled(function: FunctionT) -> FunctionT:
 
 def fits(weights: list[list[int]], n_slots: int) -> bool:
     """Whether 64 bits hold every weight and every sum of weights over the next `n_slots` slots."""
-    return _largest_sum(weights, n_slots) < 2**63
+    largest = max(max(max(vector), -min(vector)) for vector in weights)
+    # Almost always this is enough, and a sum takes longer.
+    return (largest + n_slots) * len(weights[0]) < 2**63 or _largest_sum(weights, n_slots) < 2**63
 
 
 def wide(weights: list[list[int]], n_slots: int) -> type[np.int32 | np.int64]:

@@ -40,18 +40,27 @@ def run_powers(
 
 
 @compiled
-def _sign_of_sum(logs: NDArray[Any], coefficients: NDArray[Any]) -> int:
+def _sign_of_sum(logs: NDArray[Any], coefficients: NDArray[Any], scaled: NDArray[Any], scale: NDArray[Any]) -> int:
+    """The sign of the sum of coefficients times 2 to the power of the logs.
+
+    `scaled` holds these powers, relative to that of the log in `scale`, which is the largest: they are computed again
+    where another is the largest.
+    """
     largest = -math.inf
     for place in range(len(logs)):
         if coefficients[place] != 0 and logs[place] > largest:
             largest = logs[place]
     if largest == -math.inf:
         return 1
+    if largest != scale[0]:
+        scale[0] = largest
+        for place in range(len(logs)):
+            scaled[place] = 2.0 ** (logs[place] - largest)
     total = 0.0
     bound = 0.0
     for place in range(len(logs)):
         if coefficients[place] != 0:
-            total += coefficients[place] * 2.0 ** (logs[place] - largest)
+            total += coefficients[place] * scaled[place]
             bound += abs(coefficients[place])
     if abs(total) > SURE * bound:
         return 1 if total > 0 else -1
@@ -71,6 +80,14 @@ def _sign_of_sum(logs: NDArray[Any], coefficients: NDArray[Any]) -> int:
 
 
 @compiled
+def _log(factor_logs: NDArray[Any], counts: NDArray[Any], place: int) -> float:
+    log = 0.0
+    for factor in range(len(factor_logs)):
+        log += factor_logs[factor] * counts[factor, place]
+    return log
+
+
+@compiled
 def _powers(
     kind: int,
     votes: NDArray[np.int8],
@@ -84,17 +101,18 @@ def _powers(
     logs = np.zeros(n_learners + 1)  # the last is the threshold's, 1 to every power
     coefficients = np.zeros(n_learners + 1)
     coefficients[n_learners] = -threshold
+    scaled, scale = np.zeros(n_learners + 1), np.full(1, np.nan)
+    for place in range(n_learners):
+        logs[place] = _log(factor_logs, counts, place)
     for slot in range(n_slots):
         label = labels[slot]
         for place in range(n_learners):
-            log = 0.0
-            for factor in range(len(factor_logs)):
-                log += factor_logs[factor] * counts[factor, place]
-            logs[place] = log
             vote = votes[slot, place]
             coefficients[place] = (1.0 if vote > 0 else 0.0) if kind == 1 else vote
-        decisions[slot] = _sign_of_sum(logs, coefficients)
+        decisions[slot] = _sign_of_sum(logs, coefficients, scaled, scale)
         erred = decisions[slot] != label
+        if not erred and kind < 2:
+            continue
         for place in range(n_learners):
             vote = votes[slot, place]
             if vote == 0:
@@ -107,6 +125,8 @@ def _powers(
                     counts[0, place] += 1
             elif erred and kind == 2:
                 counts[1, place] += 1
+            logs[place] = _log(factor_logs, counts, place)
+            scaled[place] = 2.0 ** (logs[place] - scale[0])
 
 
 def run_shared(
@@ -146,12 +166,14 @@ def _shared(
     given = np.zeros(n_learners)
     logs = np.zeros(n_learners)
     coefficients = np.zeros(n_learners)
+    powers, reference = np.zeros(n_learners), np.zeros(1)
     for slot in range(n_slots):
         label = labels[slot]
+        reference[0] = np.nan  # every weight may have changed
         for place in range(n_learners):
             logs[place] = exponents[place]
             coefficients[place] = mantissas[place] * votes[slot, place]
-        decisions[slot] = _sign_of_sum(logs, coefficients)
+        decisions[slot] = _sign_of_sum(logs, coefficients, powers, reference)
         voters = 0
         givers = 0
         largest = np.int64(0)

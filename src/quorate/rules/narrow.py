@@ -14,7 +14,7 @@ import numpy as np
 
 from quorate.rules import lanes
 from quorate.rules.inputs import are_signs
-from quorate.rules.kernels import compiled, pwm, wide
+from quorate.rules.kernels import compiled, fits, pwm, wide
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,15 +40,15 @@ def run_pwm(
     votes, labels
         C-ordered, of shapes (N, K) and (N,); their values need not have been checked.
     weights
-        One weight vector, or two: the first for rows without an abstention, the second for the others. They fit, as
-        `quorate.rules.kernels.fits` says.
+        One weight vector, or two: the first for rows without an abstention, the second for the others.
     bias
         Whether the first weight of a vector is learned.
 
     Returns
     -------
     decisions, weights
-        The N decisions, and the weight vectors after the last row. None where a value is not a vote or a label.
+        The N decisions, and the weight vectors after the last row. None where a value is not a vote or a label, and
+        where the sums may need more than 64 bits.
 
     Examples
     --------
@@ -59,6 +59,8 @@ def run_pwm(
     >>> run_pwm(2 * votes, labels, [[0, 0]], True) is None
     True
     """
+    if not fits(weights, len(votes)):
+        return None
     vectors = np.array(weights, dtype=np.int64)
     decisions = np.empty(len(votes), dtype=np.int8)
     is_few = len(vectors) == 1 and votes.shape[1] <= lanes.FEW

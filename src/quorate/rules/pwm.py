@@ -127,11 +127,9 @@ class PWM(BaseRule):
         return super()._run(votes, labels) if decisions is None else decisions
 
     def _run_unchecked(self, votes: NDArray[np.int8], labels: NDArray[np.int8]) -> NDArray[np.int8] | None:
-        from quorate.rules import kernels, narrow
+        from quorate.rules.narrow import run_pwm
 
-        if not kernels.fits([self.weights], len(votes)):
-            return None
-        ran = narrow.run_pwm(votes, labels, [self.weights], self.bias)
+        ran = run_pwm(votes, labels, [self.weights], self.bias)
         if ran is None:
             return None
         decisions, (weights,) = ran
