@@ -7,19 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from quorate.errors import LocalError, MembersError, MessageError, SlotError
-from quorate.events import (
-    SLOT_MAX,
-    Decision,
-    Decisions,
-    Event,
-    Join,
-    Label,
-    Labels,
-    Leave,
-    Vote,
-    Votes,
-    fault_of,
-)
+from quorate.events import SLOT_MAX, Decision, Decisions, Event, Join, Label, Labels, Leave, Vote, Votes, fault_of
 from quorate.learner import bulk
 from quorate.learner.counters import Counters
 from quorate.learner.fold import Fold, Watcher
