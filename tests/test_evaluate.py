@@ -22,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from quorate import PWM, AverageMajority, Ensemble, ExtendedPWM, Learner
+from quorate.ensemble.logistic import online_votes
 from quorate.errors import LabelError, LocalError, ModelError, SourceError
 from quorate.evaluate import (
     Recording,
@@ -32,6 +33,7 @@ from quorate.evaluate import (
     interval,
     measure,
     model_from_text,
+    plain_logistic,
     prequential,
     rolling_mean,
 )
@@ -250,6 +252,55 @@ def test_the_votes_are_those_of_models_trained_on_their_own_rows() -> None:
         tree = DecisionTreeClassifier(random_state=0).fit(features[rows], labels[rows])
         expected = tree.predict(features[150:])
         assert (comparison.recordings[0].votes[:, place] == expected).all()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        linear_model.LogisticRegression(),
+        linear_model.LogisticRegression(optim.SGD(0.3), intercept_lr=0.0, intercept_init=-2.0),
+        linear_model.LogisticRegression(optim.SGD(30.0), intercept_lr=5.0),  # far from its labels, both ways
+    ],
+)
+@pytest.mark.parametrize("views", [False, True])
+def test_a_plain_logistic_regression_votes_as_rivers(monkeypatch: pytest.MonkeyPatch, model: Any, views: bool) -> None:
+    features, labels, _ = Gaussian(mu=0.8, n_learners=4, seed=1).arrays(1200)
+    columns = {f"x{place}": features[0, :, place, 0] for place in range(4)}
+    columns["x1"] = pa.array(columns["x1"], mask=np.arange(1200) % 7 == 0)  # some are missing
+    table = pa.table({**columns, "y": labels[0]})
+    vote_of = plain_logistic.taught(model, table.drop_columns(["y"]), labels[0])
+    assert vote_of is not None
+    compiled = compare(table, "y", models=[model], learners=4, views=views)
+    monkeypatch.setattr(plain_logistic, "plain", lambda model: None)
+    by_river = compare(table, "y", models=[model], learners=4, views=views)
+    assert (compiled.recordings[0].votes == by_river.recordings[0].votes).all()
+    assert compiled.document()["rows"] == by_river.document()["rows"]
+
+
+def test_the_weights_of_a_plain_logistic_regression_are_rivers() -> None:
+    rng = np.random.default_rng(3)
+    rows, labels = rng.normal(size=(500, 5)), rng.choice(np.array([-1, 1], np.int8), 500)
+    model = linear_model.LogisticRegression(optim.SGD(0.2), intercept_lr=0.5)
+    for row, label in zip(rows.tolist(), labels.tolist(), strict=True):
+        model.learn_one(dict(enumerate(row)), label > 0)
+    weights = np.zeros((1, 6))
+    online_votes(rows[:, None], labels[:, None], rate=0.2, intercept_rate=0.5, weights=weights)
+    assert np.allclose(weights[0], [*(model.weights[place] for place in range(5)), model.intercept], 1e-12, 1e-12)
+
+
+def test_what_is_no_plain_logistic_regression_is_left_to_river() -> None:
+    assert plain_logistic.plain(naive_bayes.GaussianNB()) is None
+    for model in (
+        linear_model.LogisticRegression(optim.Adam()),
+        linear_model.LogisticRegression(optim.SGD(optim.schedulers.InverseScaling(0.1))),
+        linear_model.LogisticRegression(l1=0.1),
+        linear_model.LogisticRegression(loss=optim.losses.Log(weight_pos=2.0)),
+        linear_model.LogisticRegression(clip_gradient=0.5),
+        linear_model.LogisticRegression(initializer=optim.initializers.Normal()),
+    ):
+        assert plain_logistic.plain(model) is None
+    words = pa.table({"x": ["a", "b"]})
+    assert plain_logistic.taught(linear_model.LogisticRegression(), words, np.array([-1, 1], np.int8)) is None
 
 
 def test_adaboost_is_fitted_on_the_rows_the_others_were_trained_on() -> None:

@@ -15,6 +15,7 @@ import pytest
 from river import linear_model, optim
 
 from quorate import PWM, ExtendedPWM, Label, Learner, Vote
+from quorate.ensemble.logistic import online_votes
 from quorate.errors import LocalError
 from quorate.paper import figures, real_votes
 from quorate.paper.bound_figure import MUS, run_bounds
@@ -25,7 +26,7 @@ from quorate.paper.reproduce import PARTS, reproduce
 from quorate.paper.s1_claims import s1_claims
 from quorate.paper.s2_claims import s2_claims
 from quorate.paper.s3_claims import s3_claims
-from quorate.paper.simulation import RATE, Run, Setting, logistic_votes, play, simulate
+from quorate.paper.simulation import RATE, Run, Setting, play, simulate
 from quorate.paper.table import RULES_OF_THE_TABLE, pieces, run_table
 from quorate.paper.table_claims import table_claims
 from quorate.paper.verdicts import Verdict
@@ -175,8 +176,8 @@ def test_local_models_are_rivers_logistic_regression() -> None:
         x: dict[Hashable, Any] = dict(enumerate(row))
         said.append(1 if model.predict_one(x) else -1)
         model.learn_one(x, label > 0)
-    votes = logistic_votes(features, labels, np.arange(500), rate=0.1)
-    assert votes[1:].tolist() == said[1:]  # before it has learned anything River says no, and a margin of 0 is +1 here
+    votes = online_votes(features[:, None], labels[:, None], rate=0.1, tie=-1)  # what has learned nothing says no there
+    assert votes[:, 0].tolist() == said
 
 
 # The streams

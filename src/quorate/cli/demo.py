@@ -115,6 +115,11 @@ def show(seed: int, n_slots: int, out: Path, *, as_json: bool) -> None:
     """Run the demo, print its table, draw its picture."""
     load("matplotlib", "quorate demo")
     check_picture(out)
+    if not as_json:
+        Output().print(
+            f"{len(SITES)} learners vote on {n_slots} slots of a drifting stream; "
+            f"{ABSENT} is absent half of the time, {WRONG} always wrong."
+        )
     with progress_bar(MofNCompleteColumn()) as progress:
         task = progress.add_task("eight learners vote", total=n_slots)
         demo = run(seed, n_slots, lambda: progress.advance(task))
@@ -132,10 +137,7 @@ def _print(demo: Demo, rows: list[dict[str, Any]], out: Path) -> None:
     arrivals = demo.recording.arrivals
     came = arrivals >= 0
     late = (arrivals - np.arange(len(arrivals)))[came].mean()
-    console.print(
-        f"{len(arrivals)} slots; {came.mean():.0%} of the labels came, on average {late:.0f} slots late; "
-        f"{ABSENT} was absent half of the time, {WRONG} always wrong."
-    )
+    console.print(f"{came.mean():.0%} of the labels came, on average {late:.0f} slots late.")
     table = Table("", "wrong", "kappa", "temporal", "weights, all there / not")
     table.columns[0].no_wrap = True
     for column in table.columns[1:]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from quorate._extras import load
 from quorate.errors import ModelError, QuorateError
+from quorate.evaluate import plain_logistic
 from quorate.streams.columns import Kind
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ def train(
         The learner it belongs to.
     model
         A scikit-learn classifier (it gets numbers standardised and categories one-hot, missing numbers as the mean of
-        its rows), a River classifier (it learns row by row), or a function of a row, which is not trained.
+        its rows), a River classifier (it learns row by row, compiled where it is a plain logistic regression), or a
+        function of a row, which is not trained.
     table, labels
         The rows it is trained on.
     kinds
@@ -71,7 +73,8 @@ def train(
     seen = table.select(list(columns))
     try:
         if hasattr(model, "predict_one"):
-            return LocalModel(name, columns, _voting_rows(name, _taught(model, seen, labels)))
+            quick = plain_logistic.taught(model, seen, labels)
+            return LocalModel(name, columns, quick or _voting_rows(name, _taught(model, seen, labels)))
         if hasattr(model, "fit"):
             return LocalModel(name, columns, _fitted(name, model, seen, labels, kinds))
     except Exception as error:

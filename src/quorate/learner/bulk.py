@@ -11,10 +11,11 @@ from itertools import repeat
 from operator import ne
 
 from quorate.events import Decisions
+from quorate.learner import perceptrons
 from quorate.learner.fold import Fold
 from quorate.learner.slots import CLOSED, DECIDED_PLUS, LABEL_BITS, SYNCHRONOUS
-from quorate.packing import CODE_OF, VALUE_OF, bytes_needed, codes_of, pack, unpack
-from quorate.rules import PWM, BaseRule, ExtendedPWM
+from quorate.packing import CODE_OF, bytes_needed, codes_of, pack, pack_codes, unpack
+from quorate.rules import BaseRule
 
 __all__ = ["close_run", "decide_run", "learn_run", "record_run"]
 
@@ -83,11 +84,14 @@ def decide_run(fold: Fold, name: str, after: int, most: int) -> Decisions | None
         return None
     slots, width = fold.slots, fold.slots.width
     rows = bytes(slots.rows[at * width : (at + count) * width])
-    each = _cut(rows, width)
-    # The same votes are decided alike while no label comes between.
-    predict = fold.rule._predict if isinstance(fold.rule, BaseRule) else fold.rule.predict  # these votes are checked
-    value_of = {row: int(predict(unpack(row, slots.n_learners))) for row in set(each)}
-    values = pack([value_of[row] for row in each])
+    if perceptrons.fits(fold.rule):
+        values = pack_codes(perceptrons.decided(fold.rule, rows, slots.n_learners))
+    else:
+        each = _cut(rows, width)
+        # The same votes are decided alike while no label comes between.
+        predict = fold.rule._predict if isinstance(fold.rule, BaseRule) else fold.rule.predict  # they are checked
+        value_of = {row: int(predict(unpack(row, slots.n_learners))) for row in set(each)}
+        values = pack([value_of[row] for row in each])
     return Decisions(slots.numbers[at], count, name, values, slots.n_learners, rows, fold.membership.epoch)
 
 
@@ -149,22 +153,11 @@ def learn_run(fold: Fold, first_slot: int, packed: bytes, count: int) -> bool:
 
 
 def _learn(fold: Fold, votes: bytes, labels: bytes | bytearray, decided: bytes | bytearray) -> bool:
-    """Learn the labels of closed slots, in their order; False, and nothing done, for rules that are not known here.
-
-    A perceptron changes only by mistakes, so that between two of them the same votes are found right alike.
-    """
+    """Learn the labels of closed slots, in their order; False, and nothing done, for other rules than perceptrons."""
     rule, counters = fold.rule, fold.counters
-    if type(rule) is not PWM and type(rule) is not ExtendedPWM:
+    if not perceptrons.fits(rule):
         return False
-    code_of: dict[bytes, int] = {}
-    for row, label in zip(_cut(votes, fold.slots.width), labels, strict=True):
-        if not label:
-            continue
-        if row not in code_of:
-            code_of[row] = CODE_OF[rule._predict(unpack(row, fold.slots.n_learners))]
-        if code_of[row] != label:
-            counters.updates += rule.update(unpack(row, fold.slots.n_learners), VALUE_OF[label])
-            code_of.clear()
+    counters.updates += perceptrons.learned(rule, votes, fold.slots.n_learners, labels)
     counters.labels += len(labels) - labels.count(0)
     counters.mistakes += sum(map(ne, labels, decided)) - labels.count(0)
     return True

@@ -209,10 +209,15 @@ class Fold:
             self.step(before, Input.PASSED_OVER, None)
 
     def _learn(self, slot: int, at: int, label: int) -> bool:
-        mark, decision = self.slots.marks[at], 1 if self.slots.marks[at] & DECIDED_PLUS else -1
-        note = None if self.slots.notes is None else self.slots.notes[at]
-        self._update(self.slots.votes(at), label, bool(mark & SYNCHRONOUS), decision, note=note)
-        self.slots.set_label(at, label)
+        return self.learn(at, label)
+
+    def learn(self, at: int, label: int) -> bool:
+        """Learn the label of the closed slot that is kept at a place, and has none."""
+        slots = self.slots
+        mark = slots.marks[at]
+        note = None if slots.notes is None else slots.notes[at]
+        self._update(slots.votes(at), label, mark & SYNCHRONOUS != 0, 1 if mark & DECIDED_PLUS else -1, note=note)
+        slots.set_label(at, label)
         return True
 
     def _update(
@@ -231,11 +236,13 @@ class Fold:
         else:
             changed = self.rule.update(votes, label, synchronous=synchronous)
         counters = self.counters
-        waiting = counters.decisions - counters.labels - counters.expired_slots + closing
         counters.labels += 1
-        counters.updates += changed
-        counters.mistakes += label != decision
+        if changed:
+            counters.updates += 1
+        if label != decision:
+            counters.mistakes += 1
         for watcher in self.watchers:
+            waiting = counters.decisions - counters.labels - counters.expired_slots + 1 + closing
             watcher.on_label(votes, label, synchronous, decision, changed, waiting)
 
     def _expire(self, slot: int, at: int, _: None) -> bool:

@@ -7,25 +7,14 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from quorate.errors import LocalError, MembersError, MessageError, SlotError
-from quorate.events import (
-    SLOT_MAX,
-    Decision,
-    Decisions,
-    Event,
-    Join,
-    Label,
-    Labels,
-    Leave,
-    Vote,
-    Votes,
-    fault_of,
-)
+from quorate.events import SLOT_MAX, Decision, Decisions, Event, Join, Label, Labels, Leave, Vote, Votes, fault_of
 from quorate.learner import bulk
 from quorate.learner.counters import Counters
 from quorate.learner.fold import Fold, Watcher
 from quorate.learner.inputs import check_limit, checked_slot
 from quorate.learner.life import Input, State
 from quorate.learner.membership import Membership, checked_name
+from quorate.learner.quick import close, learn, record
 from quorate.learner.slots import LABEL_BITS
 from quorate.packing import unpack
 from quorate.rules import ExtendedPWM, Rule
@@ -186,10 +175,17 @@ class Learner:
         RemoteError
             The event cannot be true, or names a stranger. Nothing was changed; go on.
         """
+        if isinstance(event, Vote):  # by far the most frequent
+            fold, slot, name, value = self._fold, event.slot, event.learner, event.value
+            place = fold.membership.place_of.get(name) if type(name) is str else None
+            if place is None or type(slot) is not int or not 0 <= slot <= SLOT_MAX or value not in (-1, 1):
+                self._check(event)  # slower, but it says what is wrong
+                place = fold.membership.place(name, "vote")
+            return record(fold, slot, place, value) or fold.step(slot, Input.VOTE, (place, int(value)))
         match event:
-            case Vote():
-                return self._vote(event)
             case Label():
+                if learn(self._fold, event):
+                    return True
                 self._check(event)
                 return self._is_for_me(event) and self._fold.step(event.slot, Input.LABEL, event.value)
             case Labels():
@@ -262,6 +258,8 @@ class Learner:
         SlotError
             The slot is not after the last one closed.
         """
+        if (closed := close(self._fold, self._name, slot)) is not None:
+            return closed
         decision = self.decide(slot)
         self._fold.step(decision.slot, Input.CLOSE, decision)
         return decision
@@ -314,14 +312,6 @@ class Learner:
         if now and bulk.close_run(self._fold, batch.first_slot, batch.packed, batch.votes, batch.count):
             return True
         return self._fold.steps(Input.CLOSE, [(decision.slot, decision) for decision in batch])
-
-    def _vote(self, vote: Vote) -> bool:
-        place = self._fold.membership.place_of.get(vote.learner) if type(vote.learner) is str else None
-        slot, value = vote.slot, vote.value
-        if place is None or type(slot) is not int or not 0 <= slot <= SLOT_MAX or value not in (-1, 1):
-            self._check(vote)  # slower, but it says what is wrong
-            place = self._fold.membership.place(vote.learner, "vote")
-        return self._fold.step(slot, Input.VOTE, (place, int(value)))
 
     def _check(self, event: Event) -> None:
         if reason := fault_of(event):

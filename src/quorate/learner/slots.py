@@ -50,6 +50,7 @@ class Slots:
         self.rows = bytearray()
         self.notes = array("I") if noted else None
         self.first = 0  # rows before this one are dropped, and removed now and then
+        self.recent, self.recent_row = -1, 0  # the slot that was looked for last, and where its votes begin
 
     def __len__(self) -> int:
         return len(self.numbers) - self.first
@@ -77,6 +78,10 @@ class Slots:
     def insert(self, slot: int) -> int:
         """Begin to keep a slot that is not kept; give its place."""
         at = self.place(slot)
+        if at == len(self.numbers):
+            self.append(slot)
+            return at
+        self.recent = -1
         self.numbers.insert(at, slot)
         self.marks.insert(at, 0)
         if self.notes is not None:
@@ -84,8 +89,17 @@ class Slots:
         self.rows[at * self.width : at * self.width] = bytes(self.width)
         return at
 
+    def append(self, slot: int) -> None:
+        """Begin to keep a slot that comes after all that are kept."""
+        self.numbers.append(slot)
+        self.marks.append(0)
+        if self.notes is not None:
+            self.notes.append(0)
+        self.rows += bytes(self.width)
+
     def delete(self, at: int, end: int) -> None:
         """Keep the slots from one place to before another no longer."""
+        self.recent = -1
         del self.numbers[at:end]
         del self.marks[at:end]
         if self.notes is not None:
@@ -134,6 +148,7 @@ class Slots:
         self._relay(self.n_learners - 1, lambda row: row & below | row >> 2 & ~below)
 
     def _relay(self, n_learners: int, change: Callable[[int], int]) -> None:
+        self.recent = -1
         old, new = self.width, bytes_needed(n_learners)
         rows = bytearray()
         for at in range(len(self.numbers)):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate._extras import load
-from quorate.paper.logistic import margin, step
+from quorate.ensemble.logistic import margin, step
 
 load("river", "The members of schemes")
 load("sklearn", "The members of schemes")

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from quorate.ensemble.logistic import online_votes
 from quorate.errors import LocalError
-from quorate.paper.logistic import margin, step
+from quorate.paper.hyperplane import drawn as whole
 from quorate.rules.inputs import learning_order
-from quorate.rules.kernels import compiled, pwm_late
+from quorate.rules.kernels import pwm_late
 from quorate.streams import NEVER, Feedback, SyntheticStream, Uniform
 from quorate.streams.synthetic import Drawn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["RATE", "Outcome", "Run", "Setting", "logistic_votes", "play", "simulate"]
+__all__ = ["RATE", "Outcome", "Run", "Setting", "play", "simulate"]
 
 #: The step of the online logistic regressions, which the paper does not give.
 RATE = 0.03
@@ -105,8 +106,8 @@ def simulate(
     >>> outcome.alone.round(3).tolist(), outcome.pwm.round(3).tolist()
     ([0.474, 0.474], [0.034, 0.296])
     """
-    drawn = stream.simulation(simulation, n_slots)
-    perfect = _perfect_votes(drawn, rate)
+    drawn = whole(stream, simulation, n_slots)
+    perfect = online_votes(drawn.features, drawn.learned_labels, rate=rate)
     alone, pwm = np.empty(len(settings)), np.empty(len(settings))
     weights = np.zeros((len(settings), stream.n_learners + 1), np.int64)
     for number, setting in enumerate(settings):
@@ -120,20 +121,9 @@ def simulate(
 
 def play(stream: SyntheticStream, simulation: int, n_slots: int, setting: Setting, rate: float = RATE) -> Run:
     """Run one simulation in one setting; give all that happened, slot by slot."""
-    drawn = stream.simulation(simulation, n_slots)
-    return _run(stream, simulation, drawn, _perfect_votes(drawn, rate), setting, rate)
-
-
-def _local_labels(drawn: Drawn) -> NDArray[np.int8]:
-    n_learners = drawn.features.shape[1]
-    return np.repeat(drawn.labels[:, None], n_learners, 1) if drawn.local_labels is None else drawn.local_labels
-
-
-def _perfect_votes(drawn: Drawn, rate: float) -> NDArray[np.int8]:
-    """What everybody votes where nothing is late or missing."""
-    local, at_once = _local_labels(drawn), np.arange(len(drawn.labels))
-    places = range(drawn.features.shape[1])
-    return np.column_stack([logistic_votes(drawn.features[:, n], local[:, n], at_once, rate) for n in places])
+    drawn = whole(stream, simulation, n_slots)
+    perfect = online_votes(drawn.features, drawn.learned_labels, rate=rate)
+    return _run(stream, simulation, drawn, perfect, setting, rate)
 
 
 def _run(
@@ -144,7 +134,7 @@ def _run(
     setting: Setting,
     rate: float,
 ) -> Run:
-    votes, arrivals, observed = _votes(stream, simulation, drawn.features, _local_labels(drawn), perfect, setting, rate)
+    votes, arrivals, observed = _votes(stream, simulation, drawn, perfect, setting, rate)
     n_used = stream.n_learners if setting.n_aggregated is None else setting.n_aggregated
     if not 1 <= n_used <= stream.n_learners:
         raise LocalError(f"n_aggregated is {n_used}; there are {stream.n_learners} learners")
@@ -158,73 +148,31 @@ def _run(
 def _votes(
     stream: SyntheticStream,
     simulation: int,
-    features: NDArray[np.float64],
-    local: NDArray[np.int8],
+    drawn: Drawn,
     perfect: NDArray[np.int8],
     setting: Setting,
     rate: float,
 ) -> tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.bool_]]:
     """The votes, when labels come to learner 1, and which slots it observes."""
-    names = stream.names
-    chance = setting.observe_prob if setting.everybody else {names[0]: setting.observe_prob}
+    names, taught = stream.names, drawn.learned_labels
+    everybody = setting.everybody or setting.observe_prob == 1
+    chance = setting.observe_prob if everybody else {names[0]: setting.observe_prob}
     delay = Uniform(0, setting.delay_max)
     feedback = Feedback(delay, setting.label_prob, chance, seed=stream.seed * 1_000_003 + simulation)
-    came, present = feedback.realize(len(features), names)
+    came, present = feedback.realize(len(drawn.labels), names)
     arrivals = came.astype(np.int64)
     votes = perfect.copy()
-    at_once = np.arange(len(features))
+    at_once = np.arange(len(drawn.labels))
     for place in range(len(names)):
         if place and not setting.everybody:
             break
         learned = np.where(present[:, place], arrivals if place == 0 else at_once, NEVER)
         if setting.observe_prob < 1 or setting.label_prob < 1 or setting.delay_max:
-            votes[:, place] = logistic_votes(features[:, place], local[:, place], learned, rate)
+            own = slice(place, place + 1)
+            labels = taught[:, own] if taught.shape[1] > 1 else taught
+            votes[:, own] = online_votes(drawn.features[:, own], labels, learned, rate=rate)
         votes[~present[:, place], place] = 0
     observed = present[:, 0]
     if not setting.everybody:
         arrivals = np.where(observed, arrivals, NEVER)  # what it does not observe it neither decides nor learns
     return votes, arrivals, observed
-
-
-def logistic_votes(
-    features: NDArray[np.float64], labels: NDArray[np.int8], arrivals: NDArray[np.int64], rate: float
-) -> NDArray[np.int8]:
-    """What a logistic regression votes while it learns online, one gradient step a label, when that comes.
-
-    Parameters
-    ----------
-    features, labels
-        Of shapes (slots, features) and (slots,).
-    arrivals
-        The slot at whose end each label is learned; negative for never.
-    rate
-        The step.
-
-    Examples
-    --------
-    >>> x = np.array([[1.0], [1.0], [-1.0]])
-    >>> logistic_votes(x, np.array([-1, -1, 1], np.int8), np.arange(3), rate=0.1).tolist()
-    [1, -1, 1]
-    """
-    votes = np.empty(len(features), np.int8)
-    _logistic(np.ascontiguousarray(features), np.ascontiguousarray(labels), *learning_order(arrivals), rate, votes)
-    return votes
-
-
-@compiled
-def _logistic(
-    features: NDArray[np.float64],
-    labels: NDArray[np.int8],
-    order: NDArray[np.int64],
-    learned: NDArray[np.int64],
-    rate: float,
-    votes: NDArray[np.int8],
-) -> None:
-    weights = np.zeros(features.shape[1] + 1)
-    done = 0
-    for slot in range(len(features)):
-        votes[slot] = 1 if margin(weights, features[slot]) >= 0 else -1
-        while done < learned[slot]:
-            late = order[done]
-            step(weights, features[late], float(labels[late]), rate)
-            done += 1

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-import difflib
+from typing import TYPE_CHECKING, Any
 
 from quorate.errors import LocalError
 from quorate.rules.adaboost_weights import AdaBoostWeights
@@ -15,13 +15,15 @@ from quorate.rules.average_majority import AverageMajority
 from quorate.rules.base import BaseRule, NotingRule, Rule
 from quorate.rules.baselines import MajorityClass, PreviousLabel
 from quorate.rules.blum_majority import BlumMajority
-from quorate.rules.checks import check_rule, yield_checks
 from quorate.rules.extended_pwm import ExtendedPWM
 from quorate.rules.fixed_share import FixedShare
 from quorate.rules.portfolio import Portfolio
 from quorate.rules.pwm import PWM
 from quorate.rules.weighted_majority import WeightedMajority
 from quorate.rules.winnow2 import Winnow2
+
+if TYPE_CHECKING:
+    from quorate.rules.checks import check_rule, yield_checks
 
 __all__ = [
     "BASELINES",
@@ -77,6 +79,16 @@ def rule_named(name: str) -> type[BaseRule]:
     """
     if isinstance(name, str) and name in RULES:
         return RULES[name]
+    import difflib
+
     near = difflib.get_close_matches(str(name), RULES, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(RULES)}"
     raise LocalError(f"no rule is named {name!r}; {hint}")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("check_rule", "yield_checks"):
+        raise AttributeError(f"module 'quorate.rules' has no attribute {name!r}")
+    from quorate.rules import checks  # few need them, and they need what nothing else does
+
+    return getattr(checks, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -82,6 +83,16 @@ class ExtendedPWM(BaseRule):
     def _chosen(self, synchronous: bool) -> PWM:
         return self._synchronous if synchronous else self._asynchronous
 
+    def predict(self, votes: Sequence[int]) -> int:
+        """Decide on one slot: -1 or +1. Changes nothing."""
+        return self._synchronous._remembered(votes) or super().predict(votes)  # where nobody abstains
+
+    def update(self, votes: Sequence[int], label: int, *, synchronous: bool | None = None) -> bool:
+        """Learn from one labelled slot, as every rule does; True when the rule changed."""
+        if synchronous is not False and type(label) is int and self._synchronous._remembered(votes) == label:
+            return False
+        return super().update(votes, label, synchronous=synchronous)
+
     def _predict(self, votes: tuple[int, ...]) -> int:
         return self._chosen(0 not in votes)._predict(votes)
 
@@ -116,7 +127,7 @@ class ExtendedPWM(BaseRule):
 
     def _take(self, weights: list[list[int]]) -> None:
         for half, learned in zip((self._synchronous, self._asynchronous), weights, strict=True):
-            half._bias_weight, *half._weights = learned
+            half._take(learned)
 
     def _join(self) -> None:
         self._synchronous.join()
@@ -148,8 +159,7 @@ class ExtendedPWM(BaseRule):
                 f"{len(state.weights_synchronous)} and {len(state.weights_asynchronous)} weights; they must be equal"
             )
         rule = cls(len(state.weights_synchronous) - 1, bias=state.bias)
-        rule._synchronous._bias_weight, *rule._synchronous._weights = state.weights_synchronous
-        rule._asynchronous._bias_weight, *rule._asynchronous._weights = state.weights_asynchronous
+        rule._take([state.weights_synchronous, state.weights_asynchronous])
         return rule
 
 

@@ -186,7 +186,7 @@ def learning_order(arrivals: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[n
 
     came = np.flatnonzero((arrivals >= 0) & (arrivals < len(arrivals)))
     order = came[np.argsort(arrivals[came], kind="stable")]
-    return order, np.searchsorted(arrivals[order], np.arange(len(arrivals)), side="right")
+    return order, np.cumsum(np.bincount(arrivals[came], minlength=len(arrivals)))
 
 
 def as_array(values: ArrayLike, name: str, error: type[LocalError]) -> NDArray[Any]:

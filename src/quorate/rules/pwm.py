@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import mul
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["PWM"]
+
+#: How many votes a rule remembers beside what it decided from them.
+_REMEMBERED_MAX = 1 << 16
 
 
 class PWM(BaseRule):
@@ -61,6 +65,9 @@ class PWM(BaseRule):
         self._bias = bool(bias)
         self._bias_weight = 0
         self._weights = [0] * self.n_learners
+        # What these weights decide, by the votes: the same come again and again, and checking them anew costs more than
+        # deciding. None holds a 0, which an unchecked False would be taken for.
+        self._decided: dict[tuple[int, ...], int] = {}
 
     @property
     def bias(self) -> bool:
@@ -76,16 +83,44 @@ class PWM(BaseRule):
         """The part of the weight that stands behind +1, from 0 to 1; 1/2 where nobody has any."""
         return share_of(self.weights, votes)
 
+    def predict(self, votes: Sequence[int]) -> int:
+        """Decide on one slot: -1 or +1. Changes nothing."""
+        return self._remembered(votes) or super().predict(votes)
+
+    def update(self, votes: Sequence[int], label: int, *, synchronous: bool | None = None) -> bool:
+        """Learn from one labelled slot, as every rule does; True when the rule changed."""
+        if type(label) is int and self._remembered(votes) == label:
+            return False
+        return super().update(votes, label, synchronous=synchronous)
+
+    def _remembered(self, votes: Sequence[int]) -> int | None:
+        """What is decided from unchecked votes, if they are remembered."""
+        try:
+            return self._decided.get(tuple(votes)) if type(votes) is list or type(votes) is tuple else None
+        except TypeError:  # not even hashable
+            return None
+
     def _predict(self, votes: tuple[int, ...]) -> int:
-        return 1 if self._bias_weight + sum(map(mul, self._weights, votes)) >= 0 else -1
+        decision = self._decided.get(votes)
+        if decision is None:
+            decision = 1 if self._bias_weight + sum(map(mul, self._weights, votes)) >= 0 else -1
+            if 0 not in votes:
+                if len(self._decided) * len(votes) >= _REMEMBERED_MAX:
+                    self._decided.clear()
+                self._decided[votes] = decision
+        return decision
 
     def _update(self, votes: tuple[int, ...], label: int, synchronous: bool) -> bool:
         if self._predict(votes) == label:
             return False
-        if self.bias:
-            self._bias_weight += label
-        self._weights = [weight + label * vote for weight, vote in zip(self._weights, votes, strict=True)]
+        weights = [weight + label * vote for weight, vote in zip(self._weights, votes, strict=True)]
+        self._take([self._bias_weight + label * self._bias, *weights])
         return True
+
+    def _take(self, weights: Sequence[int]) -> None:
+        """Go on with other weights, the bias first."""
+        self._bias_weight, *self._weights = weights
+        self._decided.clear()
 
     def _run(self, votes: NDArray[np.int8], labels: NDArray[np.int8]) -> NDArray[np.int8]:
         decisions = self._run_unchecked(votes, labels)
@@ -97,7 +132,8 @@ class PWM(BaseRule):
         ran = run_pwm(votes, labels, [self.weights], self.bias)
         if ran is None:
             return None
-        decisions, ((self._bias_weight, *self._weights),) = ran
+        decisions, (weights,) = ran
+        self._take(weights)
         return decisions
 
     def _run_late(
@@ -108,14 +144,14 @@ class PWM(BaseRule):
         if not kernels.fits([self.weights], len(votes)):
             return super()._run_late(votes, labels, arrivals)
         decisions, (weights,) = kernels.run_pwm_late(votes, labels, arrivals, [self.weights], self.bias)
-        self._bias_weight, *self._weights = weights
+        self._take(weights)
         return decisions
 
     def _join(self) -> None:
-        self._weights.append(0)
+        self._take([*self.weights, 0])
 
     def _leave(self, place: int) -> None:
-        del self._weights[place]
+        self._take([*self.weights[: place + 1], *self.weights[place + 2 :]])
 
     def snapshot(self) -> dict[str, Any]:
         """Give the whole state as a JSON-able dict.
@@ -131,7 +167,7 @@ class PWM(BaseRule):
         state = read_state(snapshot, _State, cls)
         check_weights("weights", state.weights, state.bias)
         rule = cls(len(state.weights) - 1, bias=state.bias)
-        rule._bias_weight, *rule._weights = state.weights
+        rule._take(state.weights)
         return rule
 
 

@@ -161,9 +161,11 @@ class Feedback:
     def realize(self, n_slots: int, names: Sequence[str]) -> Realized:
         """Draw what becomes of the first `n_slots` slots."""
         self._check_names(names)
-        of_delays, of_gaps, of_absences = (np.random.default_rng([self.seed, part, _OWN]) for part in range(3))
+        of_delays = self._generator(0)
+        of_gaps = self._generator(1) if self.label_prob < 1 else of_delays
         arrivals: NDArray[Any] = np.arange(n_slots, dtype=np.int32 if n_slots < _NARROW_MAX else np.int64)
         everybody = not callable(self.observe_prob) and self.observe_prob == 1.0
+        of_absences = of_delays if everybody else self._generator(2)
         # A stream may be long: nothing is drawn that nobody asked for, and what is drawn, in blocks.
         present = (
             np.broadcast_to(np.True_, (n_slots, len(names))) if everybody else np.empty((n_slots, len(names)), bool)
@@ -175,10 +177,14 @@ class Feedback:
             if arrivals.dtype == np.int32 and late.max() >= _NARROW_MAX:
                 arrivals = arrivals.astype(np.int64)
             arrivals[block] += late.astype(arrivals.dtype)
-            arrivals[block][of_gaps.random(size) >= self.label_prob] = NEVER
+            if self.label_prob < 1:
+                arrivals[block][of_gaps.random(size) >= self.label_prob] = NEVER
             if not everybody:
                 present[block] = self._present(block, names, of_absences)
         return Realized(arrivals, present)
+
+    def _generator(self, part: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, part, _OWN])
 
     def _check_names(self, names: Sequence[str]) -> None:
         if isinstance(self.observe_prob, Mapping):

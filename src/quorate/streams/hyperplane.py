@@ -85,15 +85,18 @@ class RotatingHyperplane(SyntheticStream):
         def draw(n_slots: int) -> tuple[Drawn, NDArray[np.float64]]:
             nonlocal normal
             features = of_features.uniform(-1, 1, (n_slots, self.n_learners, self.n_features))
-            moves = (
-                of_moves.normal(0.0, self.step, (n_slots, normal.size))
-                if self.step
-                else np.zeros((n_slots, normal.size))
-            )
-            normals = np.cumsum(np.vstack((normal, moves)), axis=0)  # the last is the first of the next slots
-            normal = normals[-1]
-            seen = features[:, : self.n_relevant].reshape(n_slots, -1)
-            labels = np.where((seen * normals[:-1]).sum(axis=1) >= 0, np.int8(1), np.int8(-1))
+            normals = np.empty((n_slots + 1, normal.size))
+            normals[0] = normal
+            if self.step:
+                of_moves.standard_normal(out=normals[1:])
+                normals[1:] *= self.step
+                np.cumsum(normals, axis=0, out=normals)
+            else:
+                normals[1:] = normal
+            normal = normals[-1]  # the first of the next slots
+            own = normals[:-1].reshape(n_slots, self.n_relevant, self.n_features)
+            sums = np.einsum("slf,slf->s", features[:, : self.n_relevant], own)
+            labels = np.where(sums >= 0, np.int8(1), np.int8(-1))
             return Drawn(features, labels), normals[:-1]
 
         return draw

@@ -37,6 +37,11 @@ class Drawn(NamedTuple):
     labels: NDArray[np.int8]
     local_labels: NDArray[np.int8] | None = None
 
+    @property
+    def learned_labels(self) -> NDArray[np.int8]:
+        """What the local models learn: a column a learner, or one for all."""
+        return self.labels[:, None] if self.local_labels is None else self.local_labels
+
 
 class Arrays(NamedTuple):
     """Many simulations of a stream at once."""

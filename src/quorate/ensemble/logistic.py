@@ -1,0 +1,169 @@
+"""Online logistic regressions, one gradient step a label: what many of them vote while they learn. Compiled."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quorate.rules.inputs import learning_order
+from quorate.rules.kernels import FunctionT, compiled, numba
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["margin", "online_votes", "step"]
+
+
+def online_votes(
+    features: NDArray[np.float64],
+    labels: NDArray[np.int8],
+    arrivals: NDArray[Any] | None = None,
+    *,
+    rate: ArrayLike = 0.01,
+    intercept_rate: ArrayLike | None = None,
+    weights: NDArray[np.float64] | None = None,
+    tie: int = 1,
+) -> NDArray[np.int8]:
+    """What logistic regressions vote while they learn online, one gradient step a label, when that comes.
+
+    Parameters
+    ----------
+    features
+        Of shape (slots, learners, features); or (slots, 1, features), where all learners see the same.
+    labels
+        Of shape (slots, learners); or (slots, 1), where all learn the same.
+    arrivals
+        The slot at whose end each label is learned; negative for never. Default: its own.
+    rate, intercept_rate
+        The step, and that of the intercept, which is the same by default; one for all, or one a learner.
+    weights
+        What they have learned before, of shape (learners, features + 1), the intercept last; changed in place.
+        Default: nothing, with as many learners as there are views, columns of labels or steps.
+    tie
+        What is voted where the weighted sum is 0.
+
+    Returns
+    -------
+    votes
+        Of shape (slots, learners).
+
+    Examples
+    --------
+    >>> x = np.array([[[1.0]], [[1.0]], [[-1.0]]])
+    >>> weights = np.zeros((1, 2))
+    >>> online_votes(x, np.array([[-1], [-1], [1]], np.int8), rate=0.1, weights=weights).ravel().tolist()
+    [1, -1, 1]
+    >>> weights.round(3).tolist()
+    [[-0.148, -0.048]]
+    """
+    if weights is None:
+        n_learners = max(features.shape[1], labels.shape[1], np.size(rate))
+        weights = np.zeros((n_learners, features.shape[2] + 1))
+    votes = np.empty((len(features), len(weights)), np.int8)
+    slots = np.arange(len(features))
+    order, learned = (slots, slots + 1) if arrivals is None else learning_order(arrivals)
+    _online(
+        np.ascontiguousarray(features),
+        np.ascontiguousarray(labels),
+        order,
+        learned,
+        _each(rate, len(weights)),
+        _each(rate if intercept_rate is None else intercept_rate, len(weights)),
+        tie,
+        weights,
+        votes,
+    )
+    return votes
+
+
+def _each(rate: ArrayLike, n_learners: int) -> NDArray[np.float64]:
+    return np.full(n_learners, rate, np.float64)
+
+
+def _inlined(function: FunctionT) -> FunctionT:
+    """Make a function part of every kernel that calls it: a call, or a slice to call it with, costs too much."""
+    part: FunctionT = numba.njit(inline="always", nogil=True)(function)
+    return part
+
+
+@_inlined
+def _margin(weights: NDArray[np.float64], place: int, features: NDArray[np.float64], slot: int, view: int) -> float:
+    """The weighted sum of a learner; its last weight is the intercept."""
+    n_features = features.shape[2]
+    total: float = weights[place, n_features]
+    for number in range(n_features):
+        total += weights[place, number] * features[slot, view, number]
+    return total
+
+
+@_inlined
+def _step(
+    weights: NDArray[np.float64],
+    place: int,
+    features: NDArray[np.float64],
+    slot: int,
+    view: int,
+    sign: float,
+    at: float,
+    rate: float,
+    intercept_rate: float,
+) -> None:
+    """One step of a learner down the gradient of the log loss, from where its weighted sum is `at`."""
+    n_features = features.shape[2]
+    right = sign * at
+    small = math.exp(-abs(right))  # at most 1, whichever form of the slope it makes
+    slope = sign * (small if right > 0 else 1.0) / (1 + small)
+    for number in range(n_features):
+        weights[place, number] += rate * slope * features[slot, view, number]
+    weights[place, n_features] += intercept_rate * slope
+
+
+@compiled
+def margin(weights: NDArray[np.float64], row: NDArray[np.float64]) -> float:
+    """The weighted sum of one row; the last weight is the intercept."""
+    return _margin(weights.reshape(1, -1), 0, row.reshape(1, 1, -1), 0, 0)
+
+
+@compiled
+def step(weights: NDArray[np.float64], row: NDArray[np.float64], sign: float, rate: float) -> None:
+    """One step down the gradient of the log loss, with one row."""
+    whole, rows = weights.reshape(1, -1), row.reshape(1, 1, -1)
+    _step(whole, 0, rows, 0, 0, sign, _margin(whole, 0, rows, 0, 0), rate, rate)
+
+
+@compiled
+def _online(
+    features: NDArray[np.float64],
+    labels: NDArray[np.int8],
+    order: NDArray[np.int64],
+    learned: NDArray[np.int64],
+    rates: NDArray[np.float64],
+    intercept_rates: NDArray[np.float64],
+    tie: int,
+    weights: NDArray[np.float64],
+    votes: NDArray[np.int8],
+) -> None:
+    own_view, own_label = features.shape[1] > 1, labels.shape[1] > 1
+    done = 0
+    for slot in range(len(features)):
+        due = learned[slot]
+        at_once = due == done + 1 and order[done] == slot  # then the weighted sum of the vote is that of the step
+        for place in range(len(weights)):
+            view = place if own_view else 0
+            at = _margin(weights, place, features, slot, view)
+            votes[slot, place] = tie if at == 0 else (1 if at > 0 else -1)
+            if at_once:
+                sign = float(labels[slot, place if own_label else 0])
+                _step(weights, place, features, slot, view, sign, at, rates[place], intercept_rates[place])
+        if at_once:
+            done += 1
+        while done < due:
+            late = order[done]
+            for place in range(len(weights)):
+                view = place if own_view else 0
+                at = _margin(weights, place, features, late, view)
+                sign = float(labels[late, place if own_label else 0])
+                _step(weights, place, features, late, view, sign, at, rates[place], intercept_rates[place])
+            done += 1

@@ -1,0 +1,113 @@
+"""PWM and its extension over many packed rows of votes at once, for a learner that is given batches.
+
+A perceptron changes only by mistakes, so all rows up to the next one are decided by one product of matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
+
+from quorate.packing import CODE_OF, VALUE_OF, bytes_needed, is_packed, unpack
+from quorate.rules import PWM, ExtendedPWM, Rule
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["decided", "fits", "learned"]
+
+#: How many votes are unpacked at once.
+_VOTES_MAX = 1 << 20
+#: Fewer rows than these are quicker one by one.
+_FEW = 32
+
+
+def fits(rule: Rule) -> bool:
+    """Whether this is a rule known here, with weights whose sums a float holds exactly."""
+    return _halves(rule) is not None
+
+
+def _halves(rule: Rule) -> tuple[list[int], list[int]] | None:
+    """The weights for rows without an abstention, and for the others."""
+    if type(rule) is ExtendedPWM:
+        halves = rule.weights_synchronous, rule.weights_asynchronous
+    elif type(rule) is PWM:
+        halves = rule.weights, rule.weights
+    else:
+        return None
+    return halves if max(sum(map(abs, weights)) for weights in halves) < 1 << 53 else None
+
+
+def decided(rule: Rule, rows: bytes, n_learners: int) -> bytes:
+    r"""The codes of what a rule that fits decides from each row, a byte each.
+
+    >>> from quorate.packing import pack
+    >>> rule = PWM(2)
+    >>> rule.update([1, 1], -1)
+    True
+    >>> decided(rule, pack([1, 1]) + pack([-1, -1]), 2)
+    b'\x02\x01'
+    """
+    if len(rows) < _FEW * bytes_needed(n_learners):
+        return bytes(CODE_OF[int(rule.predict(votes))] for votes in _one_by_one(rows, n_learners))
+    return b"".join(_codes(rule, votes).tobytes() for votes in _parts(rows, n_learners))
+
+
+def learned(rule: Rule, rows: bytes, n_learners: int, labels: bytes | bytearray) -> int:
+    """Let a rule that fits learn each row's label, given as a code, 0 for none; give how often it changed."""
+    if len(labels) < _FEW:
+        pairs = zip(_one_by_one(rows, n_learners), labels, strict=True)
+        return sum(rule.update(votes, VALUE_OF[label]) for votes, label in pairs if label)
+    import numpy as np
+
+    all_labels, updates, first = np.frombuffer(labels, np.uint8), 0, 0
+    for votes in _parts(rows, n_learners):
+        part = all_labels[first : first + len(votes)]
+        done = 0
+        while done < len(votes):
+            wrong = (_codes(rule, votes[done:]) != part[done:]) & (part[done:] != 0)
+            done += int(wrong.argmax()) if wrong.any() else len(votes)
+            if done < len(votes):
+                updates += rule.update([int(vote) for vote in votes[done]], VALUE_OF[part[done]])
+                done += 1
+        first += len(votes)
+    return updates
+
+
+def _one_by_one(rows: bytes, n_learners: int) -> Iterator[tuple[int, ...]]:
+    width = bytes_needed(n_learners)
+    return (unpack(rows[first : first + width], n_learners) for first in range(0, len(rows), width))
+
+
+def _codes(rule: Rule, votes: NDArray[np.float64]) -> NDArray[np.uint8]:
+    import numpy as np
+
+    halves = _halves(rule)
+    assert halves is not None
+    margins = votes @ np.array(halves[0][1:], np.float64) + halves[0][0]
+    if halves[0] != halves[1] and not votes.all():
+        others = votes @ np.array(halves[1][1:], np.float64) + halves[1][0]
+        margins = np.where(votes.all(axis=1), margins, others)
+    return np.where(margins >= 0, np.uint8(1), np.uint8(2))
+
+
+def _parts(rows: bytes, n_learners: int) -> Iterator[NDArray[np.float64]]:
+    """The votes of all rows, of shape (rows, learners), in parts; as floats, whose products are the quickest."""
+    import numpy as np
+
+    width = bytes_needed(n_learners)
+    step = max(1, _VOTES_MAX // n_learners) * width
+    for first in range(0, len(rows), step):
+        votes = _four().take(np.frombuffer(rows[first : first + step], np.uint8)).view(np.int8)
+        yield votes.reshape(-1, 4 * width)[:, :n_learners].astype(np.float64)
+
+
+@cache
+def _four() -> NDArray[np.uint32]:
+    """The four votes of each byte, as one number; zeros for bytes that hold none."""
+    import numpy as np
+
+    each = [unpack(bytes([byte]), 4) if is_packed(bytes([byte]), 4) else (0, 0, 0, 0) for byte in range(256)]
+    return np.array(each, np.int8).view(np.uint32)[:, 0]
