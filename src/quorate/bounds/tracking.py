@@ -193,7 +193,7 @@ class _Run:
         rule = Portfolio(self.n_learners)
         trace = Trace(self.n_slots, self.n_learners, np.arange(len(order)))
         self.names = list(rule.explain())
-        decided = rule._traced(matrix, np.where(truth == 0, np.int8(1), truth), came, trace)[order]
+        decided = rule._traced(matrix, truth, came, trace)[order]
         self.labels = truth[order]
         opposites = np.stack((matrix, -matrix), axis=2).reshape(self.n_slots, -1)
         answers = np.concatenate((trace.answers, opposites), axis=1)[order]

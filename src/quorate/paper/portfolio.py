@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from quorate.paper.layout import real_votes
+from quorate.paper.panels import perfect_errors
 from quorate.paper.portfolio_streams import Stream, synthetic_streams
 from quorate.rules import PWM, RULES, AdaBoostWeights, Portfolio
-from quorate.streams import REAL_STREAMS, Feedback
+from quorate.streams import REAL_STREAMS, Feedback, RotatingHyperplane
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -173,14 +174,10 @@ def ablation(
 
 def s1_perfect(n_simulations: int = 200) -> tuple[float, float]:
     """The error of the portfolio and of PWM on S1, 1,000 slots, sixteen learners that know their own part."""
-    from quorate.streams import RotatingHyperplane
-
     stream = RotatingHyperplane(n_learners=16)
-    errors = np.zeros(2)
-    for simulation in range(n_simulations):
-        votes, labels = stream.perfect_votes(simulation, 1000), stream.simulation(simulation, 1000).labels
-        errors += [(Portfolio(16).run(votes, labels) != labels).mean(), (PWM(16).run(votes, labels) != labels).mean()]
-    return float(errors[0] / n_simulations), float(errors[1] / n_simulations)
+    errors = [perfect_errors(stream, simulation, 1000, Portfolio, PWM) for simulation in range(n_simulations)]
+    _, portfolio, pwm = np.mean(errors, axis=0).tolist()
+    return portfolio, pwm
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from quorate.paper.simulation import logistic_votes
+from quorate.paper.simulation import online_votes
 from quorate.streams import EventDetection, Gaussian, RotatingHyperplane, SyntheticStream
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["Stream", "synthetic_streams"]
 
 N_SLOTS = 20_000
-RATE = 0.03
 
 
 class Stream(NamedTuple):
@@ -59,13 +58,7 @@ def synthetic_streams(seed: int = 23, n_slots: int = N_SLOTS) -> Iterator[Stream
 def _online(name: str, stream: SyntheticStream, n_slots: int) -> Stream:
     """The votes of online logistic regressions."""
     drawn = stream.simulation(0, n_slots)
-    at_once = np.arange(n_slots)
-    local = drawn.local_labels
-    votes = [
-        logistic_votes(drawn.features[:, place], drawn.labels if local is None else local[:, place], at_once, RATE)
-        for place in range(stream.n_learners)
-    ]
-    return Stream(name, np.column_stack(votes), drawn.labels)
+    return Stream(name, online_votes(drawn), drawn.labels)
 
 
 def _labels(rng: np.random.Generator, chances: NDArray[np.float64]) -> NDArray[np.int8]:

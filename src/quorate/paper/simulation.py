@@ -19,7 +19,7 @@ from quorate.streams.synthetic import Drawn
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["RATE", "Outcome", "Run", "Setting", "logistic_votes", "play", "simulate"]
+__all__ = ["RATE", "Outcome", "Run", "Setting", "logistic_votes", "online_votes", "play", "simulate"]
 
 #: The step of the online logistic regressions, which the paper does not give.
 RATE = 0.03
@@ -106,7 +106,7 @@ def simulate(
     ([0.474, 0.474], [0.034, 0.296])
     """
     drawn = stream.simulation(simulation, n_slots)
-    perfect = _perfect_votes(drawn, rate)
+    perfect = online_votes(drawn, rate)
     alone, pwm = np.empty(len(settings)), np.empty(len(settings))
     weights = np.zeros((len(settings), stream.n_learners + 1), np.int64)
     for number, setting in enumerate(settings):
@@ -121,7 +121,7 @@ def simulate(
 def play(stream: SyntheticStream, simulation: int, n_slots: int, setting: Setting, rate: float = RATE) -> Run:
     """Run one simulation in one setting; give all that happened, slot by slot."""
     drawn = stream.simulation(simulation, n_slots)
-    return _run(stream, simulation, drawn, _perfect_votes(drawn, rate), setting, rate)
+    return _run(stream, simulation, drawn, online_votes(drawn, rate), setting, rate)
 
 
 def _local_labels(drawn: Drawn) -> NDArray[np.int8]:
@@ -129,7 +129,7 @@ def _local_labels(drawn: Drawn) -> NDArray[np.int8]:
     return np.repeat(drawn.labels[:, None], n_learners, 1) if drawn.local_labels is None else drawn.local_labels
 
 
-def _perfect_votes(drawn: Drawn, rate: float) -> NDArray[np.int8]:
+def online_votes(drawn: Drawn, rate: float = RATE) -> NDArray[np.int8]:
     """What everybody votes where nothing is late or missing."""
     local, at_once = _local_labels(drawn), np.arange(len(drawn.labels))
     places = range(drawn.features.shape[1])

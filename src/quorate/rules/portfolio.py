@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Portfolio"]
 
-_VARYING = slice(2, 10)  # the members whose answers the votes alone do not tell
-_NOTE_DIGITS = 8 + steps.N_COPIES  # base 4, one for each of those and each copy
+_VARYING = slice(2, steps.N_MEMBERS - 1)  # the members whose answers the votes alone do not tell
+_NOTE_DIGITS = steps.N_MEMBERS - 3 + steps.N_COPIES  # base 4, one for each of those and each copy
 _FIXED = steps.N_COPIES * steps.N_MEMBERS
 
 
@@ -90,8 +90,9 @@ class Portfolio(BaseRule):
         What is put on members that combine votes is not in it: `explain` shows that.
         """
         shares = self._state["shares"]
-        starts = [0, *range(_FIXED, len(shares), 8)]
-        return [sum(shares[at : at + 4]) / 4 - sum(shares[at + 4 : at + 8]) / 4 for at in starts]
+        n = steps.N_COPIES
+        starts = [0, *range(_FIXED, len(shares), 2 * n)]
+        return [sum(shares[at : at + n]) / n - sum(shares[at + n : at + 2 * n]) / n for at in starts]
 
     def explain(self, names: Sequence[str] | None = None) -> dict[str, float]:
         """The current share of each member; together 1.
@@ -112,21 +113,19 @@ class Portfolio(BaseRule):
             raise LocalError(f"{len(names)} names were given for {self.n_learners} learners")
         members = [*steps.MEMBERS, *(name for learner in names for name in (learner, f"not {learner}"))]
         shares, top = self._state["shares"], self._state["top"]
-        totals = [math.fsum(shares[copy::4]) for copy in range(4)]
+        n = steps.N_COPIES
+        totals = [math.fsum(shares[copy::n]) for copy in range(n)]
         return {
-            member: sum(top[copy] * shares[4 * place + copy] / totals[copy] for copy in range(4)) / sum(top)
+            member: sum(top[copy] * shares[n * place + copy] / totals[copy] for copy in range(n)) / sum(top)
             for place, member in enumerate(members)
         }
 
     def share(self, votes: tuple[int, ...]) -> float:
         """The part of the shares that stands behind +1, from 0 to 1, of the members that are awake."""
         self._look(votes)
-        shares, top = self._state["shares"], self._state["top"]
-        answers = [*self._answers, *(sign * vote for vote in votes for sign in (1, -1))]
-        behind = 0.0
-        for copy in range(4):
-            awake = [(shares[4 * place + copy], answer) for place, answer in enumerate(answers) if answer]
-            behind += top[copy] * sum(share for share, answer in awake if answer > 0) / sum(share for share, _ in awake)
+        top = self._state["top"]
+        leans, awake = self._scratch[7:11], self._scratch[11:15]
+        behind = sum(share * (0.5 + 0.5 * lean / total) for share, lean, total in zip(top, leans, awake, strict=True))
         return min(1.0, behind / sum(top))
 
     def note(self, votes: Sequence[int]) -> int:
@@ -155,10 +154,10 @@ class Portfolio(BaseRule):
         note
             What `note` gave when the slot was decided. Default: what it gives now, right where labels come at once.
         """
+        if note is None:
+            return super().update(votes, label, synchronous=synchronous)
         checked, truth = as_votes(votes, self.n_learners), as_label(label)
-        self._look(checked)
-        if note is not None:
-            self._recall(checked, note)
+        self._recall(checked, note)
         return self._learn(checked, truth)
 
     def _recall(self, votes: tuple[int, ...], note: int) -> None:

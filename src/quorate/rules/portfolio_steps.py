@@ -96,8 +96,7 @@ def ask(votes: Any, memory: Any, linear: Any, winnow: Any, answers: Any, scratch
     n_learners = len(votes)
     at = 5 * n_learners + 5
     # Plain names, not lists, hold the sums: compiled, these stay in registers.
-    m0 = linear[0] + linear[at] * memory
-    m1 = linear[1] + linear[at + 1] * memory
+    m0, m1 = linear[0], linear[1]  # PWM and its average do not look at the last label
     m2 = linear[2] + linear[at + 2] * memory
     m3 = linear[3] + linear[at + 3] * memory
     m4 = linear[4] + linear[at + 4] * memory
@@ -153,11 +152,11 @@ def weigh(votes: Any, answers: Any, shares: Any, top: Any, copies: Any, tables: 
     awake = 0.0
     c0 = c1 = c2 = c3 = 0.0
     t0 = t1 = t2 = t3 = 0.0
-    for member in range(11):
+    for member in range(N_MEMBERS):
         answer = answers[member]
         if answer != 0:
             awake += tables[member]
-            at = 4 * member
+            at = N_COPIES * member
             t0 += shares[at]
             t1 += shares[at + 1]
             t2 += shares[at + 2]
@@ -170,7 +169,7 @@ def weigh(votes: Any, answers: Any, shares: Any, top: Any, copies: Any, tables: 
         vote = votes[place]
         if vote != 0:
             awake += pair
-            at = 44 + 8 * place
+            at = N_COPIES * (N_MEMBERS + 2 * place)
             t0 += shares[at] + shares[at + 4]
             t1 += shares[at + 1] + shares[at + 5]
             t2 += shares[at + 2] + shares[at + 6]
@@ -219,10 +218,10 @@ def learn(
         The sums that `ask` and `weigh` gave just now, of these votes, these answers and the last label among them.
     """
     n_learners = len(votes)
-    m0, m2, m3, m4, up, down = scratch[0], scratch[2], scratch[3], scratch[4], scratch[5], scratch[6]
+    m0, up, down = scratch[0], scratch[5], scratch[6]
     # Those awake keep together what they had together; those asleep are not touched.
     awake = 1.0 / scratch[15]
-    for copy in range(4):
+    for copy in range(N_COPIES):
         total = scratch[11 + copy]
         erring = 0.5 * (total - scratch[7 + copy] * label)
         given = tables[15 + copy] * (erring / total + SHARE_LEAST)
@@ -232,10 +231,10 @@ def learn(
     k0, k1, k2, k3 = scratch[16], scratch[17], scratch[18], scratch[19]  # what one that is right is multiplied by
     d0, d1, d2, d3 = scratch[20], scratch[21], scratch[22], scratch[23]  # so much less if it is wrong
     g0, g1, g2, g3 = scratch[24], scratch[25], scratch[26], scratch[27]
-    for member in range(11):
+    for member in range(N_MEMBERS):
         answer = answers[member]
         if answer != 0:
-            at = 4 * member
+            at = N_COPIES * member
             erred = 0.5 - 0.5 * (answer * label)
             gift = tables[member]
             shares[at] = shares[at] * (k0 - d0 * erred) + g0 * gift
@@ -247,7 +246,7 @@ def learn(
     for place in range(n_learners):
         vote = votes[place]
         if vote != 0:
-            at = 44 + 8 * place
+            at = N_COPIES * (N_MEMBERS + 2 * place)
             erred = 0.5 - 0.5 * (vote * label)
             right = 1.0 - erred
             shares[at] = shares[at] * (k0 - d0 * erred) + g0 * gift
@@ -259,16 +258,15 @@ def learn(
             shares[at + 6] = shares[at + 6] * (k2 - d2 * right) + g2 * lesser
             shares[at + 7] = shares[at + 7] * (k3 - d3 * right) + g3 * lesser
     total = 0.0
-    for copy in range(4):
+    for copy in range(N_COPIES):
         if copies[copy] != label:
             top[copy] = top[copy] * (1.0 - TOP_RATE)
         total += top[copy]
     kept = (1.0 - TOP_SHARE) / total
-    for copy in range(4):
-        top[copy] = top[copy] * kept + 0.25 * TOP_SHARE
+    for copy in range(N_COPIES):
+        top[copy] = top[copy] * kept + TOP_SHARE / N_COPIES
     memory = answers[2]
-    scratch[0] = 0.0 if (1 if m0 >= 0 else -1) == label else 1.0 * label
-    scratch[2], scratch[3], scratch[4] = m2, m3, m4
+    scratch[0] = 0.0 if (1 if m0 >= 0 else -1) == label else float(label)
     for rank in range(2, 5):
         at_table = (scratch[rank] * label + 16.0) * 32.0
         if at_table <= 0.0:
