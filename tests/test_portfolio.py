@@ -67,7 +67,7 @@ def test_shares_are_those_of_a_naive_sleeping_fixed_share(n_learners: int, absen
     opposites = np.stack((votes, -votes), axis=2).reshape(len(votes), -1)
     rows = np.concatenate((trace.answers, opposites), axis=1)
     said = [dict(zip(names, row, strict=True)) for row in rows.tolist()]
-    prior = dict(zip(names, [*steps.PRIOR, *[part / n_learners for part in (0.6, 0.4)] * n_learners], strict=True))
+    prior = dict(zip(names, [*steps.PRIOR, *[part / n_learners for part in (2.0, 0.1)] * n_learners], strict=True))
     for copy, (rate, share) in enumerate(zip(steps.COPY_RATES, steps.COPY_SHARES, strict=True)):
         assert share == pytest.approx(rate**2 / 10)
         expected = sleeping_fixed_share(prior, said, labels.tolist(), rate, share)
@@ -118,7 +118,7 @@ def test_the_regressions_take_gradient_steps() -> None:
     votes, labels = drawn(13, 500, 3)
     rule, _, _ = traced(votes, labels)
     for rank, rate in ((2, 0.1), (3, 0.02), (4, 0.004)):
-        weights, last = np.zeros(5), 0.0
+        weights, last = np.array([0.0, *[10 * rate] * 3, 0.0]), 0.0
         for row, label in zip(votes.astype(float), labels.astype(float), strict=True):
             x = np.array([1.0, *row, last])
             weights += rate * label / (1 + math.exp(label * float(weights @ x))) * x

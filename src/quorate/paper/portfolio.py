@@ -16,6 +16,7 @@ from quorate.paper.layout import real_votes
 from quorate.paper.panels import perfect_errors
 from quorate.paper.portfolio_streams import Stream, synthetic_streams
 from quorate.rules import PWM, RULES, AdaBoostWeights, Portfolio
+from quorate.rules import portfolio_steps as steps
 from quorate.streams import REAL_STREAMS, Feedback, RotatingHyperplane
 
 if TYPE_CHECKING:
@@ -141,8 +142,18 @@ def without(group: str) -> Callable[[int], Portfolio]:
     """
 
     def make(n_learners: int) -> Portfolio:
-        rule = Portfolio(n_learners)
-        rule._leave_out(GROUPS.get(group, (group,)))
+        rule, n_copies = Portfolio(n_learners), steps.N_COPIES
+        names, shares, tables = GROUPS.get(group, ()), rule._state["shares"], list(steps.TABLES)
+        for place, member in enumerate(steps.MEMBERS):
+            if member in names:
+                tables[place] = 0.0
+                shares[n_copies * place : n_copies * (place + 1)] = [0.0] * n_copies
+        for side, all_of_them in enumerate(("learners", "opposites")):
+            if group == all_of_them:
+                tables[side - 2] = 0.0
+                for at in range(n_copies * (steps.N_MEMBERS + side), len(shares), 2 * n_copies):
+                    shares[at : at + n_copies] = [0.0] * n_copies
+        rule._tables = tables
         return rule
 
     return make

@@ -13,6 +13,7 @@ __all__ = [
     "COPY_RATES",
     "COPY_SHARES",
     "LINEAR_RATES",
+    "LINEAR_STARTS",
     "MEMBERS",
     "N_COPIES",
     "N_LINEAR",
@@ -46,13 +47,15 @@ MEMBERS = (
 )
 N_MEMBERS = len(MEMBERS)
 N_SCRATCH = 28
-#: What each starts with, and is given of what is shared; and all learners, and all their opposites, together.
-PRIOR = (0.5, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0)
-PRIOR_LEARNERS = (0.6, 0.4)
-PRIOR_TOTAL = 12.0
+#: What each starts with, and is given of what is shared; and all learners, and all their opposites, together. Over a
+#: long stretch of one label nobody is told from a constant, and this alone decides who is believed when it ends.
+PRIOR = (0.05, 0.05, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0)
+PRIOR_LEARNERS = (2.0, 0.1)
+PRIOR_TOTAL = math.fsum((*PRIOR, *PRIOR_LEARNERS))
 #: The linear members: PWM, its average, and the three regressions.
 N_LINEAR = 5
 LINEAR_RATES = (0.0, 0.0, 0.1, 0.02, 0.004)  # the step of each regression
+LINEAR_STARTS = (0.0, 0.0, 1.0, 0.2, 0.04)  # how far each believes a learner at first: ten steps
 MEMORY = 1 / 2048  # of the average: the part of it that a label makes new
 WINNOW_MAX = 2.0**30
 #: Four copies of the shares, from quick to slow: what a wrong member loses, and how much is shared where all err.
