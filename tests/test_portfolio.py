@@ -208,6 +208,29 @@ def test_before_the_first_label_it_is_the_plain_majority() -> None:
     assert tied < 50
 
 
+@pytest.mark.parametrize("label", [-1, 1])
+def test_when_a_long_stretch_of_one_label_ends_the_learners_are_believed(label: int) -> None:
+    """Constants, the last label and the opposites of those that are stuck were right as long; labels are 1,000 late."""
+    labels = np.repeat(np.array([label, -label], np.int8), 5000)
+    votes = np.full((10000, 8), -label, np.int8)
+    votes[:, 3] = votes[:, 6] = labels
+    decisions = Portfolio(8).run(votes, labels, np.arange(10000) + 1000)
+    assert (decisions[:1000] != labels[:1000]).all()  # the plain majority is wrong, and nobody can know
+    assert (decisions[1000:] != labels[1000:]).sum() < 20
+
+
+def test_fitting_teaches_the_members_and_leaves_open_whom_to_trust() -> None:
+    votes, labels = drawn(31, 400, 5, absent=0.1)
+    rule, ran = Portfolio(5), Portfolio(5)
+    rule.run(-votes, labels)  # is forgotten
+    ran.run(votes, labels)
+    assert rule.fit(votes, labels) is rule
+    for name, values in rule._state.items():
+        assert values == (Portfolio(5) if name in ("shares", "top") else ran)._state[name]
+    assert Portfolio.restore(rule.snapshot()).snapshot() == rule.snapshot()
+    assert rule.fit(votes[:0], labels[:0]).snapshot() == Portfolio(5).snapshot()
+
+
 def test_notes_are_checked() -> None:
     rule = Portfolio(2)
     note = rule.note([1, -1])

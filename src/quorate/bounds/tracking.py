@@ -40,14 +40,10 @@ class Stretch(msgspec.Struct, frozen=True):
     ----------
     first, last
         From which label to which, in the order in which they were learned.
-    member
-        Its name.
-    copy
-        Through which of the four copies it is followed.
-    member_mistakes
-        How often the member was wrong.
-    asleep_mistakes
-        How often the copy was wrong where the member slept.
+    member, copy
+        The member's name, and through which of the four copies it is followed.
+    member_mistakes, asleep_mistakes
+        How often the member was wrong, and how often the copy was where the member slept.
     stale
         Late labels: how often the copy had decided wrong, and would decide right when the label came.
     entry, copy_entry
@@ -116,10 +112,8 @@ class TrackingCertificate(Documented, frozen=True):
         The most mistakes, of all slots, that the portfolio can have made; a slot without a label counts as one.
     mistakes
         How many it did make, of the slots whose labels were learned.
-    n_slots, n_learners
-        What it is about.
-    n_labels
-        How many labels were learned.
+    n_slots, n_learners, n_labels
+        What it is about, and how many labels were learned.
     n_stale
         Late labels: how often it had decided wrong, and would decide right when the label came.
     stretches

@@ -70,8 +70,7 @@ class Portfolio(BaseRule):
 
     def __init__(self, n_learners: int) -> None:
         super().__init__(n_learners)
-        n = self.n_learners
-        nothing = [0.0] * steps.N_LINEAR
+        n, nothing = self.n_learners, [0.0] * steps.N_LINEAR
         self._state = {
             "linear": [*nothing, *steps.LINEAR_STARTS * n, *nothing],
             "winnow": [1.0] * (2 * n),
@@ -90,8 +89,7 @@ class Portfolio(BaseRule):
 
         What is put on members that combine votes is not in it: `explain` shows that.
         """
-        shares = self._state["shares"]
-        n = steps.N_COPIES
+        shares, n = self._state["shares"], steps.N_COPIES
         starts = [0, *range(_FIXED, len(shares), 2 * n)]
         return [sum(shares[at : at + n]) / n - sum(shares[at + n : at + 2 * n]) / n for at in starts]
 
@@ -114,8 +112,7 @@ class Portfolio(BaseRule):
         elif len(names) != self.n_learners:
             raise LocalError(f"{len(names)} names were given for {self.n_learners} learners")
         members = [*steps.MEMBERS, *(name for learner in names for name in (learner, f"not {learner}"))]
-        shares, top = self._state["shares"], self._state["top"]
-        n = steps.N_COPIES
+        shares, top, n = self._state["shares"], self._state["top"], steps.N_COPIES
         totals = [math.fsum(shares[copy::n]) for copy in range(n)]
         return {
             member: sum(top[copy] * shares[n * place + copy] / totals[copy] for copy in range(n)) / sum(top)
@@ -125,8 +122,7 @@ class Portfolio(BaseRule):
     def share(self, votes: tuple[int, ...]) -> float:
         """The part of the shares that stands behind +1, from 0 to 1, of the members that are awake."""
         self._look(votes)
-        top = self._state["top"]
-        leans, awake = self._scratch[7:11], self._scratch[11:15]
+        top, leans, awake = self._state["top"], self._scratch[7:11], self._scratch[11:15]
         behind = sum(share * (0.5 + 0.5 * lean / total) for share, lean, total in zip(top, leans, awake, strict=True))
         return min(1.0, behind / sum(top))
 
@@ -184,10 +180,9 @@ class Portfolio(BaseRule):
         >>> rule.predict([-1, -1, 1]), Portfolio(3).predict([-1, -1, 1])
         (1, -1)
         """
-        taught = type(self)(self.n_learners)
+        taught, new = type(self)(self.n_learners), type(self)(self.n_learners)
         taught.run(votes, labels)
-        members = {name: taught._state[name] for name in ("linear", "winnow", "last")}
-        self._state = type(self)(self.n_learners)._state | members
+        self._state = new._state | {name: taught._state[name] for name in ("linear", "winnow", "last")}
         return self
 
     def _look(self, votes: tuple[int, ...]) -> int:

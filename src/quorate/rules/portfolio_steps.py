@@ -12,7 +12,6 @@ from typing import Any
 __all__ = [
     "COPY_RATES",
     "COPY_SHARES",
-    "LINEAR_RATES",
     "LINEAR_STARTS",
     "MEMBERS",
     "N_COPIES",
@@ -67,13 +66,8 @@ SHARE_LEAST = 2.0**-20  # shared even where nobody errs, so that no share ever v
 TOP_RATE = 0.02
 TOP_SHARE = 0.00004
 
-_SIGMOID_STEPS = 32
-_SIGMOID_END = 16
 # 1 / (1 + exp(x)) from -16 to 16 in steps of 1/32, rounded, so that every library's exponential gives the same.
-_SIGMOID = tuple(
-    round(2**40 / (1 + math.exp(place / _SIGMOID_STEPS - _SIGMOID_END))) / 2**40
-    for place in range(2 * _SIGMOID_END * _SIGMOID_STEPS + 1)
-)
+_SIGMOID = tuple(round(2**40 / (1 + math.exp(place / 32 - 16))) / 2**40 for place in range(1025))
 #: All of these in one row, as compiled code looks up a tuple slowly: they begin at 0, 11, 15, 19, 24 and 1049.
 TABLES = [*PRIOR, *COPY_RATES, *COPY_SHARES, *LINEAR_RATES, *_SIGMOID, *PRIOR_LEARNERS]
 
@@ -83,10 +77,8 @@ def ask(votes: Any, memory: Any, linear: Any, winnow: Any, answers: Any, scratch
 
     Parameters
     ----------
-    votes
-        One a learner.
-    memory
-        The last label, 0 before any.
+    votes, memory
+        One a learner; the last label, 0 before any.
     linear
         The weights of the linear members: five for the bias, five for each learner, five for the last label.
     winnow
@@ -152,9 +144,7 @@ def weigh(votes: Any, answers: Any, shares: Any, top: Any, copies: Any, tables: 
     """
     n_learners = len(votes)
     pair = (tables[1049] + tables[1050]) / n_learners
-    awake = 0.0
-    c0 = c1 = c2 = c3 = 0.0
-    t0 = t1 = t2 = t3 = 0.0
+    awake = c0 = c1 = c2 = c3 = t0 = t1 = t2 = t3 = 0.0
     for member in range(N_MEMBERS):
         answer = answers[member]
         if answer != 0:
@@ -213,10 +203,8 @@ def learn(
         Of the slot.
     answers, copies
         What members and copies said when the slot was decided.
-    linear, winnow, shares, top, tables
-        As for `ask` and `weigh`; all but the last are changed.
-    last
-        The last label is written there.
+    linear, winnow, shares, top, last, tables
+        As for `ask` and `weigh`; all but the last are changed, and the label is written to `last`.
     scratch
         The sums that `ask` and `weigh` gave just now, of these votes, these answers and the last label among them.
     """
