@@ -118,7 +118,7 @@ def test_the_regressions_take_gradient_steps() -> None:
     votes, labels = drawn(13, 500, 3)
     rule, _, _ = traced(votes, labels)
     for rank, rate in ((2, 0.1), (3, 0.02), (4, 0.004)):
-        weights, last = np.array([0.0, *[10 * rate] * 3, 0.0]), 0.0
+        weights, last = np.array([0.0, *[5 * rate] * 3, 0.0]), 0.0
         for row, label in zip(votes.astype(float), labels.astype(float), strict=True):
             x = np.array([1.0, *row, last])
             weights += rate * label / (1 + math.exp(label * float(weights @ x))) * x

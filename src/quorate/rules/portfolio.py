@@ -59,7 +59,7 @@ class Portfolio(BaseRule):
     [-1, 1, -1, 1]
     >>> shares = rule.explain(["ann", "bob", "eve"])
     >>> max(shares, key=shares.get), round(shares["not ann"], 3), round(sum(shares.values()), 6)
-    ('PWM', 0.026, 1.0)
+    ('PWM', 0.022, 1.0)
 
     References
     ----------

@@ -66,9 +66,9 @@ def run_portfolio(
     Examples
     --------
     >>> from quorate.rules import Portfolio
-    >>> ones = np.ones((6, 1), np.int8)
+    >>> ones = np.ones((5, 1), np.int8)
     >>> run_portfolio(ones, -ones[:, 0], None, Portfolio(1)._state)[0].tolist()
-    [1, 1, 1, 1, 1, -1]
+    [1, 1, 1, 1, -1]
     """
     arrays = {name: np.array(values, np.float64) for name, values in state.items()}
     decisions = np.empty(len(votes), np.int8)

@@ -54,7 +54,7 @@ PRIOR_TOTAL = math.fsum((*PRIOR, *PRIOR_LEARNERS))
 #: The linear members: PWM, its average, and the three regressions.
 N_LINEAR = 5
 LINEAR_RATES = (0.0, 0.0, 0.1, 0.02, 0.004)  # the step of each regression
-LINEAR_STARTS = (0.0, 0.0, 1.0, 0.2, 0.04)  # how far each believes a learner at first: ten steps
+LINEAR_STARTS = (0.0, 0.0, 0.5, 0.1, 0.02)  # how far each believes a learner at first: five steps
 MEMORY = 1 / 2048  # of the average: the part of it that a label makes new
 WINNOW_MAX = 2.0**30
 #: Four copies of the shares, from quick to slow: what a wrong member loses, and how much is shared where all err.
