@@ -67,7 +67,7 @@ def test_shares_are_those_of_a_naive_sleeping_fixed_share(n_learners: int, absen
     opposites = np.stack((votes, -votes), axis=2).reshape(len(votes), -1)
     rows = np.concatenate((trace.answers, opposites), axis=1)
     said = [dict(zip(names, row, strict=True)) for row in rows.tolist()]
-    prior = dict(zip(names, [*steps.PRIOR, *[part / n_learners for part in (0.6, 0.4)] * n_learners], strict=True))
+    prior = dict(zip(names, [*steps.PRIOR, *[part / n_learners for part in (2.0, 0.1)] * n_learners], strict=True))
     for copy, (rate, share) in enumerate(zip(steps.COPY_RATES, steps.COPY_SHARES, strict=True)):
         assert share == pytest.approx(rate**2 / 10)
         expected = sleeping_fixed_share(prior, said, labels.tolist(), rate, share)
@@ -118,7 +118,7 @@ def test_the_regressions_take_gradient_steps() -> None:
     votes, labels = drawn(13, 500, 3)
     rule, _, _ = traced(votes, labels)
     for rank, rate in ((2, 0.1), (3, 0.02), (4, 0.004)):
-        weights, last = np.zeros(5), 0.0
+        weights, last = np.array([0.0, *[5 * rate] * 3, 0.0]), 0.0
         for row, label in zip(votes.astype(float), labels.astype(float), strict=True):
             x = np.array([1.0, *row, last])
             weights += rate * label / (1 + math.exp(label * float(weights @ x))) * x
@@ -208,6 +208,29 @@ def test_before_the_first_label_it_is_the_plain_majority() -> None:
     assert tied < 50
 
 
+@pytest.mark.parametrize("label", [-1, 1])
+def test_when_a_long_stretch_of_one_label_ends_the_learners_are_believed(label: int) -> None:
+    """Constants, the last label and the opposites of those that are stuck were right as long; labels are 1,000 late."""
+    labels = np.repeat(np.array([label, -label], np.int8), 5000)
+    votes = np.full((10000, 8), -label, np.int8)
+    votes[:, 3] = votes[:, 6] = labels
+    decisions = Portfolio(8).run(votes, labels, np.arange(10000) + 1000)
+    assert (decisions[:1000] != labels[:1000]).all()  # the plain majority is wrong, and nobody can know
+    assert (decisions[1000:] != labels[1000:]).sum() < 20
+
+
+def test_fitting_teaches_the_members_and_leaves_open_whom_to_trust() -> None:
+    votes, labels = drawn(31, 400, 5, absent=0.1)
+    rule, ran = Portfolio(5), Portfolio(5)
+    rule.run(-votes, labels)  # is forgotten
+    ran.run(votes, labels)
+    assert rule.fit(votes, labels) is rule
+    for name, values in rule._state.items():
+        assert values == (Portfolio(5) if name in ("shares", "top") else ran)._state[name]
+    assert Portfolio.restore(rule.snapshot()).snapshot() == rule.snapshot()
+    assert rule.fit(votes[:0], labels[:0]).snapshot() == Portfolio(5).snapshot()
+
+
 def test_notes_are_checked() -> None:
     rule = Portfolio(2)
     note = rule.note([1, -1])
@@ -247,7 +270,7 @@ def test_explain_names_learners_and_adds_up() -> None:
     trusted = shares_over_time(Recording(["ann", "bob", "eve"], votes, labels, np.arange(300)), points=5, shown=3)
     assert trusted["slots"] == [0, 75, 150, 224, 299]
     assert np.sum(list(trusted["shares"].values()), axis=0) == pytest.approx(np.ones(5), abs=1e-5)
-    assert 0 <= rule.share((1, 1, 1)) <= 1
+    assert rule.share((1, 1, 1)) > 0.5 > rule.share((-1, -1, -1))
 
 
 # The guarantee

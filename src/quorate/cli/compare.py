@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from rich.text import Text
 from quorate._extras import load
 from quorate.cli.output import Output, check_writable, print_json, progress_bar
 from quorate.errors import LocalError
-from quorate.evaluate import Comparison, compare, model_from_text, rolling_mean, shares_over_time
+from quorate.evaluate import Comparison, compare, model_from_text, rolling_mean
 from quorate.rules import BASELINES
 
 __all__ = ["draw", "show"]
@@ -43,11 +44,12 @@ def show(
             bars.update(tasks[what], completed=done, total=total)
 
         comparison = compare(file, label, models=given, window=window, progress=progress, **options)
-    comparison.save_json(out / "compare.json")
+    document = comparison.document()
+    (out / "compare.json").write_text(json.dumps(document, indent=2) + "\n")
     comparison.save_parquet(out / "compare.parquet")
-    draw(comparison, out / "compare.png")
+    draw(comparison, document["curves"].get("portfolio"), out / "compare.png")
     if as_json:
-        print_json(comparison.document())
+        print_json(document)
     else:
         _print(comparison, out)
 
@@ -102,17 +104,15 @@ def _print(comparison: Comparison, out: Path) -> None:
     console.print(f"Written to {out}: compare.json, compare.parquet (every slot), compare.png", highlight=False)
 
 
-def draw(comparison: Comparison, out: Path) -> None:
+def draw(comparison: Comparison, trusted: dict[str, Any] | None, out: Path) -> None:
     """Draw the rolling error of each rule and baseline, of the first repeat, and what the portfolio trusted."""
     from matplotlib.figure import Figure
 
     labels = comparison.recordings[0].labels
     window = comparison.facts["window"]
-    has_portfolio = RECOMMENDED in comparison.decisions[0]
-    figure = Figure(figsize=(11, 9 if has_portfolio else 6), layout="constrained")
-    axes, *below = figure.subplots(2 if has_portfolio else 1, squeeze=False, height_ratios=[2, 1][: 1 + has_portfolio])[
-        :, 0
-    ]
+    heights = [2] if trusted is None else [2, 1]
+    figure = Figure(figsize=(11, 3 * sum(heights)), layout="constrained")
+    axes, *below = figure.subplots(len(heights), squeeze=False, height_ratios=heights)[:, 0]
     step = max(1, len(labels) // 5000)  # more points than pixels only cost time
     for row in comparison.rows:
         if row.kind == "learner":
@@ -128,8 +128,7 @@ def draw(comparison: Comparison, out: Path) -> None:
     axes.set_title(f"{Path(comparison.facts['source']).name}: rolling error, and the error over all slots")
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9, frameon=False)
     for under in below:
-        trusted = shares_over_time(comparison.recordings[0])
-        if trusted["slots"]:
+        if trusted and trusted["slots"]:
             under.stackplot(trusted["slots"], list(trusted["shares"].values()), labels=list(trusted["shares"]))
             under.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9, frameon=False)
         under.set(xlabel="slot", ylabel="share", xlim=(0, len(labels)), ylim=(0, 1))

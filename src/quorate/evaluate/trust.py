@@ -38,7 +38,7 @@ def shares_over_time(recording: Recording, points: int = 200, shown: int = 8) ->
     >>> votes = np.stack((-labels, np.ones_like(labels)), axis=1)  # the first is always wrong
     >>> trusted = shares_over_time(Recording(["ann", "bob"], votes, labels, np.arange(200)), points=3)
     >>> trusted["slots"], [round(share, 3) for share in trusted["shares"]["PWM"]]
-    ([0, 100, 199], [0.083, 0.145, 0.155])
+    ([0, 100, 199], [0.073, 0.264, 0.274])
     """
     votes, labels = np.ascontiguousarray(recording.votes, np.int8), np.ascontiguousarray(recording.labels, np.int8)
     arrivals = np.asarray(recording.arrivals, np.int64)

@@ -9,10 +9,10 @@ import numpy as np
 
 from quorate.paper.simulation import RATE, Setting, simulate
 from quorate.paper.work import spread
-from quorate.rules import PWM
+from quorate.rules import PWM, Rule
 from quorate.streams import EventDetection, RotatingHyperplane, SyntheticStream
 
-__all__ = ["PANELS", "Study", "panels_of", "s1_study", "s2_study"]
+__all__ = ["PANELS", "Study", "panels_of", "perfect_errors", "s1_study", "s2_study"]
 
 #: The panels of the paper's figures, by what varies; the last is the fourth panel under another reading.
 PANELS = {
@@ -116,16 +116,18 @@ def _batch(work: tuple[SyntheticStream, range, int, list[Setting]]) -> list[dict
             others = [simulate(stream, simulation, n_slots, [settings[every]], rate) for rate in RATES]
             one["rates"] = np.array([(other.alone[0], other.pwm[0]) for other in others])
             if isinstance(stream, RotatingHyperplane):
-                one["perfect"] = np.array(_perfect(stream, simulation, n_slots))
+                one["perfect"] = np.array(perfect_errors(stream, simulation, n_slots, PWM))
         found.append(one)
     return found
 
 
-def _perfect(stream: RotatingHyperplane, simulation: int, n_slots: int) -> list[float]:
-    """How wrong learner 1 is, alone and with PWM, where everybody knows its own part of the hyperplane."""
+def perfect_errors(
+    stream: RotatingHyperplane, simulation: int, n_slots: int, *rules: Callable[[int], Rule]
+) -> list[float]:
+    """How wrong learner 1 is, alone and with each rule, where everybody knows its own part of the hyperplane."""
     votes, labels = stream.perfect_votes(simulation, n_slots), stream.simulation(simulation, n_slots).labels
-    decisions = PWM(stream.n_learners).run(votes, labels)
-    return [float((votes[:, 0] != labels).mean()), float((decisions != labels).mean())]
+    decided = [votes[:, 0], *(rule(stream.n_learners).run(votes, labels) for rule in rules)]
+    return [float((each != labels).mean()) for each in decided]
 
 
 def _weights(weights: Any, n_relevant: int) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from quorate.ensemble.logistic import online_votes
+from quorate.paper.simulation import RATE
 from quorate.streams import EventDetection, Gaussian, RotatingHyperplane, SyntheticStream
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["Stream", "synthetic_streams"]
 
 N_SLOTS = 20_000
-RATE = 0.03
 
 
 class Stream(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from typing import Self
 
     import numpy as np
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from quorate.rules.portfolio_kernels import Trace
 
 __all__ = ["Portfolio"]
 
-_VARYING = slice(2, 10)  # the members whose answers the votes alone do not tell
-_NOTE_DIGITS = 8 + steps.N_COPIES  # base 4, one for each of those and each copy
+_VARYING = slice(2, steps.N_MEMBERS - 1)  # the members whose answers the votes alone do not tell
+_NOTE_DIGITS = steps.N_MEMBERS - 3 + steps.N_COPIES  # base 4, one for each of those and each copy
 _FIXED = steps.N_COPIES * steps.N_MEMBERS
 
 
@@ -35,10 +35,11 @@ class Portfolio(BaseRule):
     three logistic regressions on the votes and the last label, Winnow2 for either class, and the plain majority.
     Fixed-share Hedge weighs them, in four copies from quick to slow; with :math:`q` the part of the shares that erred,
 
-    .. math:: p_i \leftarrow (1 - \alpha q) \frac{1 - \eta [i \text{ erred}]}{1 - \eta q} p_i + \alpha q \pi_i,
-              \qquad \alpha = \eta^2 / 10
+    .. math:: p_i \leftarrow (1 - g) \frac{1 - \eta [i \text{ erred}]}{1 - \eta q} p_i + g \pi_i,
+              \qquad g = (q + 2^{-20}) \eta^2 / 10
 
-    where :math:`\pi` is what they start with. A member that abstains, or has no opinion yet, sleeps: it is neither
+    where :math:`\pi` is what they start with: most for those that believe the learners, little for constants and
+    opposites. A member that abstains, or has no opinion yet, sleeps: it is neither
     weighed nor changed. Each copy decides by the sign of its sum, and the copies are weighed in the same way. So the
     learning rate and the share are learned too, and there is nothing to tune. `docs/portfolio.md` tells how members and
     numbers were chosen, `quorate.bounds.certify_portfolio` what is guaranteed.
@@ -58,7 +59,7 @@ class Portfolio(BaseRule):
     [-1, 1, -1, 1]
     >>> shares = rule.explain(["ann", "bob", "eve"])
     >>> max(shares, key=shares.get), round(shares["not ann"], 3), round(sum(shares.values()), 6)
-    ('PWM', 0.041, 1.0)
+    ('PWM', 0.022, 1.0)
 
     References
     ----------
@@ -69,12 +70,11 @@ class Portfolio(BaseRule):
 
     def __init__(self, n_learners: int) -> None:
         super().__init__(n_learners)
-        n = self.n_learners
-        each = [prior / n for prior in steps.PRIOR_LEARNERS for _ in range(steps.N_COPIES)]
+        n, nothing = self.n_learners, [0.0] * steps.N_LINEAR
         self._state = {
-            "linear": [0.0] * (steps.N_LINEAR * (n + 2)),
+            "linear": [*nothing, *steps.LINEAR_STARTS * n, *nothing],
             "winnow": [1.0] * (2 * n),
-            "shares": [prior for prior in steps.PRIOR for _ in range(steps.N_COPIES)] + each * n,
+            "shares": [prior for prior in steps.PRIOR for _ in range(steps.N_COPIES)] + _shares_of_one(n) * n,
             "top": [1 / steps.N_COPIES] * steps.N_COPIES,
             "last": [0.0],
         }
@@ -89,9 +89,9 @@ class Portfolio(BaseRule):
 
         What is put on members that combine votes is not in it: `explain` shows that.
         """
-        shares = self._state["shares"]
-        starts = [0, *range(_FIXED, len(shares), 8)]
-        return [sum(shares[at : at + 4]) / 4 - sum(shares[at + 4 : at + 8]) / 4 for at in starts]
+        shares, n = self._state["shares"], steps.N_COPIES
+        starts = [0, *range(_FIXED, len(shares), 2 * n)]
+        return [sum(shares[at : at + n]) / n - sum(shares[at + n : at + 2 * n]) / n for at in starts]
 
     def explain(self, names: Sequence[str] | None = None) -> dict[str, float]:
         """The current share of each member; together 1.
@@ -103,37 +103,34 @@ class Portfolio(BaseRule):
 
         Examples
         --------
-        >>> Portfolio(1).explain()["plain majority"] == 2 / 12
-        True
+        >>> shares = Portfolio(2).explain(["ann", "bob"])
+        >>> [round(shares[name], 3) for name in ("ann", "not ann", "plain majority", "last label", "always +1")]
+        [0.073, 0.004, 0.146, 0.036, 0.004]
         """
         if names is None:
             names = [f"learner-{place}" for place in range(1, self.n_learners + 1)]
         elif len(names) != self.n_learners:
             raise LocalError(f"{len(names)} names were given for {self.n_learners} learners")
         members = [*steps.MEMBERS, *(name for learner in names for name in (learner, f"not {learner}"))]
-        shares, top = self._state["shares"], self._state["top"]
-        totals = [math.fsum(shares[copy::4]) for copy in range(4)]
+        shares, top, n = self._state["shares"], self._state["top"], steps.N_COPIES
+        totals = [math.fsum(shares[copy::n]) for copy in range(n)]
         return {
-            member: sum(top[copy] * shares[4 * place + copy] / totals[copy] for copy in range(4)) / sum(top)
+            member: sum(top[copy] * shares[n * place + copy] / totals[copy] for copy in range(n)) / sum(top)
             for place, member in enumerate(members)
         }
 
     def share(self, votes: tuple[int, ...]) -> float:
         """The part of the shares that stands behind +1, from 0 to 1, of the members that are awake."""
         self._look(votes)
-        shares, top = self._state["shares"], self._state["top"]
-        answers = [*self._answers, *(sign * vote for vote in votes for sign in (1, -1))]
-        behind = 0.0
-        for copy in range(4):
-            awake = [(shares[4 * place + copy], answer) for place, answer in enumerate(answers) if answer]
-            behind += top[copy] * sum(share for share, answer in awake if answer > 0) / sum(share for share, _ in awake)
+        top, leans, awake = self._state["top"], self._scratch[7:11], self._scratch[11:15]
+        behind = sum(share * (0.5 + 0.5 * lean / total) for share, lean, total in zip(top, leans, awake, strict=True))
         return min(1.0, behind / sum(top))
 
     def note(self, votes: Sequence[int]) -> int:
         """What members and copies say of a slot now, as a number for `update` when its label comes. Changes nothing.
 
         >>> Portfolio(2).note([1, 1])
-        11183445
+        11184789
         """
         self._look(as_votes(votes, self.n_learners))
         note = 0
@@ -155,10 +152,10 @@ class Portfolio(BaseRule):
         note
             What `note` gave when the slot was decided. Default: what it gives now, right where labels come at once.
         """
+        if note is None:
+            return super().update(votes, label, synchronous=synchronous)
         checked, truth = as_votes(votes, self.n_learners), as_label(label)
-        self._look(checked)
-        if note is not None:
-            self._recall(checked, note)
+        self._recall(checked, note)
         return self._learn(checked, truth)
 
     def _recall(self, votes: tuple[int, ...], note: int) -> None:
@@ -171,6 +168,22 @@ class Portfolio(BaseRule):
         self._answers[_VARYING] = [digit - 1 for digit in digits[: -steps.N_COPIES]]
         self._weigh(votes)
         self._copies[:] = [digit - 1 for digit in digits[-steps.N_COPIES :]]
+
+    def fit(self, votes: ArrayLike, labels: ArrayLike) -> Self:
+        """Let the members learn from a block of votes and labels from before the stream, anew.
+
+        Whom to trust stays open: the block does not tell how late the labels of the stream will be.
+
+        Examples
+        --------
+        >>> rule = Portfolio(3).fit([[-1, -1, 1], [-1, -1, -1]] * 50, [1, -1] * 50)
+        >>> rule.predict([-1, -1, 1]), Portfolio(3).predict([-1, -1, 1])
+        (1, -1)
+        """
+        taught, new = type(self)(self.n_learners), type(self)(self.n_learners)
+        taught.run(votes, labels)
+        self._state = new._state | {name: taught._state[name] for name in ("linear", "winnow", "last")}
+        return self
 
     def _look(self, votes: tuple[int, ...]) -> int:
         """Ask all members, and decide."""
@@ -227,28 +240,11 @@ class Portfolio(BaseRule):
         decisions, self._state = run_portfolio(votes, labels, arrivals, self._state, trace, self._tables)
         return decisions
 
-    def _leave_out(self, names: Collection[str]) -> None:
-        """Do without some members, or without all ``learners`` or ``opposites``, before anything was learned.
-
-        Only an ablation wants this: such a rule cannot be restored from its snapshot.
-        """
-        self._tables = list(self._tables)
-        shares, n_copies = self._state["shares"], steps.N_COPIES
-        for place, member in enumerate(steps.MEMBERS):
-            if member in names:
-                self._tables[place] = 0.0
-                shares[n_copies * place : n_copies * (place + 1)] = [0.0] * n_copies
-        for side, group in enumerate(("learners", "opposites")):
-            if group in names:
-                self._tables[side - 2] = 0.0
-                for at in range(_FIXED + n_copies * side, len(shares), 2 * n_copies):
-                    shares[at : at + n_copies] = [0.0] * n_copies
-
     def _join(self) -> None:
         linear = self._state["linear"]
-        linear[-steps.N_LINEAR : -steps.N_LINEAR] = [0.0] * steps.N_LINEAR
+        linear[-steps.N_LINEAR : -steps.N_LINEAR] = steps.LINEAR_STARTS
         self._state["winnow"] += [1.0, 1.0]
-        self._state["shares"] += [0.5 / (self.n_learners + 1)] * (2 * steps.N_COPIES)
+        self._state["shares"] += _shares_of_one(self.n_learners + 1)
 
     def _leave(self, place: int) -> None:
         state = self._state
@@ -287,6 +283,11 @@ class Portfolio(BaseRule):
         if rule._state["last"][0] not in (-1, 0, 1):
             raise SnapshotError(f"snapshot field 'last' is {read.last}; a label is -1 or +1, or 0 before the first")
         return rule
+
+
+def _shares_of_one(n_learners: int) -> list[float]:
+    """What one of so many learners starts with in each copy, and then its opposite."""
+    return [prior / n_learners for prior in steps.PRIOR_LEARNERS for _ in range(steps.N_COPIES)]
 
 
 class _State(msgspec.Struct):

@@ -66,9 +66,9 @@ def run_portfolio(
     Examples
     --------
     >>> from quorate.rules import Portfolio
-    >>> two = np.array([[1], [1]], np.int8)
-    >>> run_portfolio(two, np.array([-1, -1], np.int8), None, Portfolio(1)._state)[0].tolist()
-    [1, -1]
+    >>> ones = np.ones((5, 1), np.int8)
+    >>> run_portfolio(ones, -ones[:, 0], None, Portfolio(1)._state)[0].tolist()
+    [1, 1, 1, 1, -1]
     """
     arrays = {name: np.array(values, np.float64) for name, values in state.items()}
     decisions = np.empty(len(votes), np.int8)
@@ -108,7 +108,8 @@ def _at_once(
     tables: Any,
     decisions: NDArray[np.int8],
 ) -> None:
-    answers, copies, scratch = np.zeros(11, np.int8), np.zeros(4, np.int8), np.zeros(28)
+    answers, copies = np.zeros(steps.N_MEMBERS, np.int8), np.zeros(steps.N_COPIES, np.int8)
+    scratch = np.zeros(steps.N_SCRATCH)
     for slot in range(len(votes)):
         row = votes[slot]
         _ask(row, last[0], linear, winnow, answers, scratch)
@@ -135,7 +136,8 @@ def _late(
     shares_kept: NDArray[np.float64],
     top_kept: NDArray[np.float64],
 ) -> None:
-    spare, spare_copies, scratch = np.zeros(11, np.int8), np.zeros(4, np.int8), np.zeros(28)
+    spare, spare_copies = np.zeros(steps.N_MEMBERS, np.int8), np.zeros(steps.N_COPIES, np.int8)
+    scratch = np.zeros(steps.N_SCRATCH)
     done = 0
     point = 0
     for slot in range(len(votes)):

@@ -12,7 +12,7 @@ from typing import Any
 __all__ = [
     "COPY_RATES",
     "COPY_SHARES",
-    "LINEAR_RATES",
+    "LINEAR_STARTS",
     "MEMBERS",
     "N_COPIES",
     "N_LINEAR",
@@ -46,13 +46,15 @@ MEMBERS = (
 )
 N_MEMBERS = len(MEMBERS)
 N_SCRATCH = 28
-#: What each starts with, and is given of what is shared; and all learners, and all their opposites, together.
-PRIOR = (0.5, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0)
-PRIOR_LEARNERS = (0.6, 0.4)
-PRIOR_TOTAL = 12.0
+#: What each starts with, and is given of what is shared; and all learners, and all their opposites, together. Over a
+#: long stretch of one label nobody is told from a constant, and this alone decides who is believed when it ends.
+PRIOR = (0.05, 0.05, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0)
+PRIOR_LEARNERS = (2.0, 0.1)
+PRIOR_TOTAL = math.fsum((*PRIOR, *PRIOR_LEARNERS))
 #: The linear members: PWM, its average, and the three regressions.
 N_LINEAR = 5
 LINEAR_RATES = (0.0, 0.0, 0.1, 0.02, 0.004)  # the step of each regression
+LINEAR_STARTS = (0.0, 0.0, 0.5, 0.1, 0.02)  # how far each believes a learner at first: five steps
 MEMORY = 1 / 2048  # of the average: the part of it that a label makes new
 WINNOW_MAX = 2.0**30
 #: Four copies of the shares, from quick to slow: what a wrong member loses, and how much is shared where all err.
@@ -64,13 +66,8 @@ SHARE_LEAST = 2.0**-20  # shared even where nobody errs, so that no share ever v
 TOP_RATE = 0.02
 TOP_SHARE = 0.00004
 
-_SIGMOID_STEPS = 32
-_SIGMOID_END = 16
 # 1 / (1 + exp(x)) from -16 to 16 in steps of 1/32, rounded, so that every library's exponential gives the same.
-_SIGMOID = tuple(
-    round(2**40 / (1 + math.exp(place / _SIGMOID_STEPS - _SIGMOID_END))) / 2**40
-    for place in range(2 * _SIGMOID_END * _SIGMOID_STEPS + 1)
-)
+_SIGMOID = tuple(round(2**40 / (1 + math.exp(place / 32 - 16))) / 2**40 for place in range(1025))
 #: All of these in one row, as compiled code looks up a tuple slowly: they begin at 0, 11, 15, 19, 24 and 1049.
 TABLES = [*PRIOR, *COPY_RATES, *COPY_SHARES, *LINEAR_RATES, *_SIGMOID, *PRIOR_LEARNERS]
 
@@ -80,10 +77,8 @@ def ask(votes: Any, memory: Any, linear: Any, winnow: Any, answers: Any, scratch
 
     Parameters
     ----------
-    votes
-        One a learner.
-    memory
-        The last label, 0 before any.
+    votes, memory
+        One a learner; the last label, 0 before any.
     linear
         The weights of the linear members: five for the bias, five for each learner, five for the last label.
     winnow
@@ -96,8 +91,7 @@ def ask(votes: Any, memory: Any, linear: Any, winnow: Any, answers: Any, scratch
     n_learners = len(votes)
     at = 5 * n_learners + 5
     # Plain names, not lists, hold the sums: compiled, these stay in registers.
-    m0 = linear[0] + linear[at] * memory
-    m1 = linear[1] + linear[at + 1] * memory
+    m0, m1 = linear[0], linear[1]  # PWM and its average do not look at the last label
     m2 = linear[2] + linear[at + 2] * memory
     m3 = linear[3] + linear[at + 3] * memory
     m4 = linear[4] + linear[at + 4] * memory
@@ -150,14 +144,12 @@ def weigh(votes: Any, answers: Any, shares: Any, top: Any, copies: Any, tables: 
     """
     n_learners = len(votes)
     pair = (tables[1049] + tables[1050]) / n_learners
-    awake = 0.0
-    c0 = c1 = c2 = c3 = 0.0
-    t0 = t1 = t2 = t3 = 0.0
-    for member in range(11):
+    awake = c0 = c1 = c2 = c3 = t0 = t1 = t2 = t3 = 0.0
+    for member in range(N_MEMBERS):
         answer = answers[member]
         if answer != 0:
             awake += tables[member]
-            at = 4 * member
+            at = N_COPIES * member
             t0 += shares[at]
             t1 += shares[at + 1]
             t2 += shares[at + 2]
@@ -170,7 +162,7 @@ def weigh(votes: Any, answers: Any, shares: Any, top: Any, copies: Any, tables: 
         vote = votes[place]
         if vote != 0:
             awake += pair
-            at = 44 + 8 * place
+            at = N_COPIES * (N_MEMBERS + 2 * place)
             t0 += shares[at] + shares[at + 4]
             t1 += shares[at + 1] + shares[at + 5]
             t2 += shares[at + 2] + shares[at + 6]
@@ -211,18 +203,16 @@ def learn(
         Of the slot.
     answers, copies
         What members and copies said when the slot was decided.
-    linear, winnow, shares, top, tables
-        As for `ask` and `weigh`; all but the last are changed.
-    last
-        The last label is written there.
+    linear, winnow, shares, top, last, tables
+        As for `ask` and `weigh`; all but the last are changed, and the label is written to `last`.
     scratch
         The sums that `ask` and `weigh` gave just now, of these votes, these answers and the last label among them.
     """
     n_learners = len(votes)
-    m0, m2, m3, m4, up, down = scratch[0], scratch[2], scratch[3], scratch[4], scratch[5], scratch[6]
+    m0, up, down = scratch[0], scratch[5], scratch[6]
     # Those awake keep together what they had together; those asleep are not touched.
     awake = 1.0 / scratch[15]
-    for copy in range(4):
+    for copy in range(N_COPIES):
         total = scratch[11 + copy]
         erring = 0.5 * (total - scratch[7 + copy] * label)
         given = tables[15 + copy] * (erring / total + SHARE_LEAST)
@@ -232,10 +222,10 @@ def learn(
     k0, k1, k2, k3 = scratch[16], scratch[17], scratch[18], scratch[19]  # what one that is right is multiplied by
     d0, d1, d2, d3 = scratch[20], scratch[21], scratch[22], scratch[23]  # so much less if it is wrong
     g0, g1, g2, g3 = scratch[24], scratch[25], scratch[26], scratch[27]
-    for member in range(11):
+    for member in range(N_MEMBERS):
         answer = answers[member]
         if answer != 0:
-            at = 4 * member
+            at = N_COPIES * member
             erred = 0.5 - 0.5 * (answer * label)
             gift = tables[member]
             shares[at] = shares[at] * (k0 - d0 * erred) + g0 * gift
@@ -247,7 +237,7 @@ def learn(
     for place in range(n_learners):
         vote = votes[place]
         if vote != 0:
-            at = 44 + 8 * place
+            at = N_COPIES * (N_MEMBERS + 2 * place)
             erred = 0.5 - 0.5 * (vote * label)
             right = 1.0 - erred
             shares[at] = shares[at] * (k0 - d0 * erred) + g0 * gift
@@ -259,16 +249,15 @@ def learn(
             shares[at + 6] = shares[at + 6] * (k2 - d2 * right) + g2 * lesser
             shares[at + 7] = shares[at + 7] * (k3 - d3 * right) + g3 * lesser
     total = 0.0
-    for copy in range(4):
+    for copy in range(N_COPIES):
         if copies[copy] != label:
             top[copy] = top[copy] * (1.0 - TOP_RATE)
         total += top[copy]
     kept = (1.0 - TOP_SHARE) / total
-    for copy in range(4):
-        top[copy] = top[copy] * kept + 0.25 * TOP_SHARE
+    for copy in range(N_COPIES):
+        top[copy] = top[copy] * kept + TOP_SHARE / N_COPIES
     memory = answers[2]
-    scratch[0] = 0.0 if (1 if m0 >= 0 else -1) == label else 1.0 * label
-    scratch[2], scratch[3], scratch[4] = m2, m3, m4
+    scratch[0] = 0.0 if (1 if m0 >= 0 else -1) == label else float(label)
     for rank in range(2, 5):
         at_table = (scratch[rank] * label + 16.0) * 32.0
         if at_table <= 0.0:
