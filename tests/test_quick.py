@@ -82,6 +82,21 @@ def test_many_rows_at_once_are_rows_one_by_one(
     assert codes_of(pack_codes(codes), len(codes)) == codes
 
 
+@pytest.mark.parametrize("make", [PWM, ExtendedPWM])
+@pytest.mark.parametrize("noise", [0.0, 0.005, 0.05])
+def test_long_stretches_without_a_mistake_are_learned_together(make: Any, noise: float) -> None:
+    rng = np.random.default_rng(int(1000 * noise))
+    votes = rng.choice([-1, 1], (3000, 6))
+    labels = np.where(rng.random(3000) < noise, -votes[:, 0], votes[:, 0])
+    labels[rng.random(3000) < 0.1] = 0
+    rows = b"".join(pack(row) for row in votes.tolist())
+    many, single = make(6), make(6)
+    updates = perceptrons.learned(many, rows, 6, bytes(CODE_OF[label] for label in labels.tolist()))
+    pairs = zip(votes.tolist(), labels.tolist(), strict=True)
+    assert updates == sum(single.update(row, label) for row, label in pairs if label)
+    assert many.snapshot() == single.snapshot()
+
+
 def test_weights_that_no_float_holds_are_left_to_the_loop() -> None:
     rule = PWM.restore({"rule": "PWM", "bias": True, "weights": [0, 1 << 53], "schema": 1})
     assert not perceptrons.fits(rule)

@@ -56,24 +56,32 @@ def decided(rule: Rule, rows: bytes, n_learners: int) -> bytes:
 
 
 def learned(rule: Rule, rows: bytes, n_learners: int, labels: bytes | bytearray) -> int:
-    """Let a rule that fits learn each row's label, given as a code, 0 for none; give how often it changed."""
-    if len(labels) < _FEW:
-        pairs = zip(_one_by_one(rows, n_learners), labels, strict=True)
-        return sum(rule.update(votes, VALUE_OF[label]) for votes, label in pairs if label)
-    import numpy as np
+    """Let a rule that fits learn each row's label, given as a code, 0 for none; give how often it changed.
 
-    all_labels, updates, first = np.frombuffer(labels, np.uint8), 0, 0
-    for votes in _parts(rows, n_learners):
-        part = all_labels[first : first + len(votes)]
-        done = 0
-        while done < len(votes):
-            wrong = (_codes(rule, votes[done:]) != part[done:]) & (part[done:] != 0)
-            done += int(wrong.argmax()) if wrong.any() else len(votes)
-            if done < len(votes):
-                updates += rule.update([int(vote) for vote in votes[done]], VALUE_OF[part[done]])
-                done += 1
-        first += len(votes)
+    After a mistake some rows are taken one by one, and only where these are right are more looked at together, twice as
+    many each time: so a row is looked at a few times at the most, however often the rule errs.
+    """
+    width, updates, done, ahead = bytes_needed(n_learners), 0, 0, 0
+    while done < len(labels):
+        stop = min(done + max(ahead, _FEW), len(labels))
+        if ahead:
+            codes = decided(rule, rows[done * width : stop * width], n_learners)
+            place = _first_wrong(codes, labels[done:stop])
+            if place is None:
+                done, ahead = stop, 2 * ahead
+                continue
+            done += place
+            stop = min(done + _FEW, len(labels))
+        pairs = zip(_one_by_one(rows[done * width : stop * width], n_learners), labels[done:stop], strict=True)
+        changes = sum(rule.update(votes, VALUE_OF[label]) for votes, label in pairs if label)
+        updates, done, ahead = updates + changes, stop, 0 if changes else 2 * _FEW
     return updates
+
+
+def _first_wrong(codes: bytes, labels: bytes | bytearray) -> int | None:
+    if 0 not in labels and codes == labels:
+        return None
+    return next((place for place, label in enumerate(labels) if label and label != codes[place]), None)
 
 
 def _one_by_one(rows: bytes, n_learners: int) -> Iterator[tuple[int, ...]]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import Any
+from typing import Any, NamedTuple
 
 import nats.aio.client
 import nats.errors
 
+from quorate.log.parser import QuickParser
 from quorate.log.watch import Handover
 
 __all__ = ["STEP_S", "Client"]
@@ -17,6 +18,15 @@ __all__ = ["STEP_S", "Client"]
 STEP_S = 2
 #: Where a header has a space if it is a word of the broker's own: ``NATS/1.0 404 No Messages``.
 _STATUS_AT = len("NATS/1.0")
+
+
+class Delivered(NamedTuple):
+    """A message: those of its fields that are used here."""
+
+    subject: str
+    reply: str
+    data: bytes
+    headers: dict[str, str] | None
 
 
 class Client(nats.aio.client.Client):
@@ -34,6 +44,7 @@ class Client(nats.aio.client.Client):
 
     def __init__(self, needs_tls: bool = False) -> None:
         super().__init__()
+        self._ps = QuickParser(self)
         self._needs_tls = needs_tls
 
     def _connect_command(self) -> bytes:
@@ -53,13 +64,13 @@ class Client(nats.aio.client.Client):
         subscription = self._subs.get(sid)
         handover = getattr(getattr(subscription, "_cb", None), "__self__", None)
         if isinstance(handover, Handover):
-            handover.at_once(self._build_message(sid, subject, reply, data, await self._process_headers(headers)))
+            found = await self._process_headers(headers) if headers else None
+            handover.at_once(Delivered(_text(subject), _text(reply), data, found))
         else:
             await super()._process_msg(sid, subject, reply, data, headers)
 
     def _build_message(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: Any) -> Any:
-        if not (subject.isascii() and reply.isascii()):
-            subject, reply = (bytes(each).decode(errors="replace").encode() for each in (subject, reply))
+        subject, reply = (_text(each).encode() for each in (subject, reply))
         return super()._build_message(sid, subject, reply, data, headers)
 
     async def close(self) -> None:
@@ -76,3 +87,7 @@ class Client(nats.aio.client.Client):
         if transport is not None:
             with contextlib.suppress(Exception):
                 transport.close()  # type: ignore[no-untyped-call]
+
+
+def _text(name: bytes) -> str:
+    return bytes(name).decode(errors="replace")

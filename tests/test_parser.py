@@ -1,0 +1,76 @@
+"""The quick parser of the broker's protocol against that of nats-py."""
+
+import asyncio
+import itertools
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from nats.protocol.parser import Parser
+
+from quorate.log.parser import QuickParser
+
+
+class Heard:
+    """Stands for a client: remembers what the parser has handed over."""
+
+    def __init__(self) -> None:
+        self.all: list[Any] = []
+
+    async def _process_msg(self, *arguments: Any) -> None:
+        self.all.append(tuple(bytes(each) if isinstance(each, bytearray) else each for each in arguments))
+
+    async def _process_ping(self) -> None:
+        self.all.append("ping")
+
+    async def _process_pong(self) -> None:
+        self.all.append("pong")
+
+    async def _process_err(self, reason: str) -> None:
+        self.all.append(reason)
+
+    async def _process_info(self, info: dict[str, Any]) -> None:
+        self.all.append(info)
+
+
+def heard(parser: type[Parser], pieces: list[bytes]) -> tuple[list[Any], bytes]:
+    client = Heard()
+
+    async def story() -> bytes:
+        reading = parser(client)
+        for piece in pieces:
+            await reading.parse(piece)
+        return bytes(reading.buf)
+
+    return client.all, asyncio.run(story())
+
+
+NAMES = st.text("abcXYZ.-_09", min_size=1, max_size=12).map(str.encode)
+PAYLOADS = st.one_of(st.binary(max_size=40), st.sampled_from([b"", b"\r\n", b"MSG a 1 2\r\nxx\r\n", b"PING\r\n"]))
+
+
+@st.composite
+def messages(draw: st.DrawFn) -> bytes:
+    subject, sid, reply = draw(NAMES), str(draw(st.integers(1, 99))).encode(), draw(st.none() | NAMES)
+    payload, headers = draw(PAYLOADS), draw(st.none() | PAYLOADS.map(lambda some: b"NATS/1.0\r\n" + some + b"\r\n"))
+    words = [subject, sid, *([] if reply is None else [reply])]
+    if headers is None:
+        return b" ".join([b"MSG", *words, str(len(payload)).encode()]) + b"\r\n" + payload + b"\r\n"
+    sizes = str(len(headers)).encode(), str(len(headers) + len(payload)).encode()
+    return b" ".join([b"HMSG", *words, *sizes]) + b"\r\n" + headers + payload + b"\r\n"
+
+
+OTHERS = st.sampled_from([b"PING\r\n", b"PONG\r\n", b"+OK\r\n", b"-ERR 'Stale Connection'\r\n", b'INFO {"a":1}\r\n'])
+
+
+@given(st.lists(messages() | OTHERS, max_size=12), st.lists(st.integers(0, 400), max_size=8))
+def test_it_hears_what_the_other_hears_however_it_is_cut(said: list[bytes], cuts: list[int]) -> None:
+    whole = b"".join(said)
+    places = sorted({0, len(whole), *(cut for cut in cuts if cut < len(whole))})
+    pieces = [whole[start:end] for start, end in itertools.pairwise(places)]
+    assert heard(QuickParser, pieces) == heard(Parser, pieces)
+
+
+def test_a_subject_with_a_form_feed_is_no_end() -> None:
+    said = b"MSG a\x0cb 1 2\r\nxx\r\nMSG c 1 2\r\nyy\r\n"
+    assert heard(QuickParser, [said])[0] == [(1, b"a\x0cb", b"", b"xx", None), (1, b"c", b"", b"yy", None)]
