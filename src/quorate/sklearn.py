@@ -82,7 +82,7 @@ class EnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     0.947
     >>> shares = model.rules_[0].explain()
     >>> max(shares, key=shares.get)
-    'plain majority'
+    'Winnow2 for -1'
     """
 
     def __init__(

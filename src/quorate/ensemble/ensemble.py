@@ -61,7 +61,7 @@ class Ensemble(base.Classifier):
     ...            "address": ["https", "long_url", "age_of_domain", "ip_in_url", "is_popular"]},
     ... )
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 81.60%
+    Accuracy: 81.36%
     >>> shares = model.learner.rule.explain(model.learner.members)
     >>> max(shares, key=shares.get)
     'logistic 0.02'
