@@ -21,7 +21,7 @@ __all__ = ["decided", "fits", "learned"]
 #: How many votes are unpacked at once.
 _VOTES_MAX = 1 << 20
 #: Fewer rows than these are quicker one by one.
-_FEW = 32
+_FEW = 64
 
 
 def fits(rule: Rule) -> bool:
