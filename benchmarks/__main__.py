@@ -42,18 +42,25 @@ def main() -> None:
     for name in PARTS:
         if arguments.only in (None, name):
             part: Part = importlib.import_module(f"benchmarks.{name}").run(options, console)
-            document[name] = {**part.document, "checks": [check._asdict() for check in part.checks]}
+            document[name] = {
+                **part.document,
+                "checks": [check._asdict() for check in part.checks],
+                "options": options._asdict(),
+                "where": where(),
+            }
             checks += part.checks
-    document["versions"] = {name: importlib.metadata.version(name) for name in VERSIONS}
-    document["versions"]["python"] = platform.python_version()
-    document["machine"] = {"cpu": cpu(), "cores": os.cpu_count(), "architecture": platform.machine()}
     OUT.write_text(json.dumps(document, indent=2) + "\n")
-    draw(document, CHART)
-    for path in (OUT, CHART):
+    for path in (OUT, CHART) if draw(document, CHART) else (OUT,):
         console.print(f"written: {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}")
     console.print(check_table(checks))
     if arguments.check and not all(check.holds for check in checks):
         sys.exit(1)
+
+
+def where() -> dict[str, Any]:
+    """What it was measured with, and on."""
+    versions = {"python": platform.python_version(), **{name: importlib.metadata.version(name) for name in VERSIONS}}
+    return {"versions": versions, "cpu": cpu(), "cores": os.cpu_count(), "architecture": platform.machine()}
 
 
 def cpu() -> str:

@@ -50,13 +50,14 @@ def kernel(part: dict[str, Any], axes: Axes, mistakes: float = 0.05) -> None:
 PANELS: dict[str, Panel] = {"kernel": kernel, "growth": growth.panel}
 
 
-def draw(document: dict[str, Any], path: Path) -> None:
-    """Draw the panels of the parts that were measured."""
+def draw(document: dict[str, Any], path: Path) -> bool:
+    """Draw the panels of the parts that were measured; give whether there is any."""
     shown = [name for name in PANELS if name in document]
     if not shown:
-        return
+        return False
     figure = Figure(figsize=(9, 5 * len(shown)), layout="constrained")
     FigureCanvasAgg(figure)
     for place, name in enumerate(shown):
         PANELS[name](document[name], figure.add_subplot(len(shown), 1, place + 1))
     figure.savefig(path, dpi=150)
+    return True

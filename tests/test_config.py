@@ -63,7 +63,7 @@ def test_a_learners_own_source_replaces_the_common_one(tmp_path: Path) -> None:
         ("ensemble.deadline=5", "`ensemble.deadline` is unknown; did you mean `deadline_ms`"),
         ("ensemble.rule=PWN", "`ensemble.rule`: no rule is named 'PWN'; did you mean 'PWM'"),
         ("ensemble.name=a b", "`ensemble.name` is 'a b'; a name is 1 to 64 letters"),
-        ("ensemble.ahead=5000", "`ensemble.ahead` must be at most 1024"),
+        ("ensemble.ahead=5000", "`ensemble.ahead` must be at most 512"),
         ("learner.tokyo.modle=x", "`learner.tokyo.modle` is unknown; did you mean `model`"),
         ("learner.rome.model=x", "has no learner 'rome'"),
         ("learner.tokyo.name=paris", "two learners are named 'paris'"),

@@ -458,6 +458,29 @@ def test_what_is_never_answered_holds_no_place_in_the_window(tmp_path: Path, mon
     asyncio.run(story())
 
 
+def test_answers_that_cannot_be_are_nobodys_end() -> None:
+    """On a broker without users anybody may answer in its place."""
+    bad = [b"{", b'{"error":{"description":"\xff"}}', b"[" * 5000, b'{"seq":-5}', b'{"seq":%d}' % 10**30, b"null", b"7"]
+
+    async def story() -> None:
+        async with jetstream() as log:
+            await log.append([Vote(1, "paris", 1)])
+            publisher, connection = log._publisher, log._connection
+            loop = asyncio.get_running_loop()
+            answers = {str(place): loop.create_future() for place in range(len(bad))}
+            publisher._answers |= answers
+            for token, content in zip(answers, bad, strict=True):
+                answers[token].add_done_callback(lambda _, token=token: publisher._end(token))
+                await connection.publish(f"{publisher._inbox}.{token}", content)
+            async with asyncio.timeout(20):
+                outcomes = await asyncio.gather(*answers.values(), return_exceptions=True)
+            assert {type(outcome).__name__ for outcome in outcomes} == {"ConnectionError", "NoStreamResponseError"}
+            assert await log.append([Vote(2, "paris", 1)]) == 2
+            assert publisher.n_under_way == 0
+
+    asyncio.run(story())
+
+
 def test_cancelling_an_append_or_a_read_ends_it() -> None:
     async def story() -> None:
         async with jetstream() as log:

@@ -117,7 +117,7 @@ class World:
             deadline_s=self.deadline_s,
             checkpoint_slots=draw.choice([1, 5, 1000]),
             checkpoint_s=draw.choice([0.2, 1000.0]),
-            ahead=draw.choice([1, 8, 64]),
+            ahead=draw.choice([1, 8, 32]),
             in_threads=False,
             on_decision=issue,
             **brings,
@@ -380,13 +380,13 @@ def test_a_model_that_is_quick_is_asked_at_once_and_one_that_is_not_never() -> N
     async def story(pause_s: float) -> list[bool]:
         worker = Worker(in_thread=True)
 
-        def ask() -> bool:
+        def ask() -> list[bool]:  # of many it answers one, as a slow model does
             time.sleep(pause_s)
-            return threading.current_thread() is threading.main_thread()
+            return [threading.current_thread() is threading.main_thread()]
 
-        answers = [await worker.call(ask, size=1) for _ in range(20)]
+        answers = [await worker.call(ask, size=size) for size in (100, 100, *range(20, 0, -1))]
         await worker.close()
-        return answers
+        return [answer for some in answers for answer in some]
 
     slow = asyncio.run(story(0.01))
     assert not any(slow)
@@ -435,7 +435,7 @@ def test_bad_settings_are_said() -> None:
     log = MemoryLog()
     for options, text in [
         ({"deadline_s": 0}, "deadline_s is 0"),
-        ({"ahead": 10**6}, "ahead 1000000; both must be above 0, and ahead at most 1024"),
+        ({"ahead": 10**6}, "ahead 1000000; both must be above 0, and ahead at most 512"),
         ({"batch": 0}, "batch is 0; one message covers 1 to 512"),
         ({"checkpoint_slots": 0}, "checkpoint_slots is 0"),
         ({"model": Remembering()}, "a source and a model, or neither"),

@@ -311,6 +311,24 @@ def test_a_vote_whose_message_was_lost_is_cast_again() -> None:
     assert again._taken([Instance(7, 1), Instance(9, 1)], [(1, None)] * 2) == [Votes.pack("a", 7, [1])]
 
 
+def test_what_was_read_back_before_a_crash_is_not_waited_for_again() -> None:
+    """A vote stored without the one before it is behind the checkpoint: nobody will read it again."""
+    source = ListSource([Instance(slot, 1) for slot in range(4)])
+    voter = Voter("a", source, Remembering(), ahead=8, keep_slots=100, in_threads=False)
+    voter._taken([Instance(slot, 1) for slot in (0, 1, 2)], [(1, None)] * 3)
+    voter.read_back(2, 2)
+    again = Voter("a", source, Remembering(), ahead=8, keep_slots=100, in_threads=False)
+    again.restore(voter.pickled(voter.state()), voter.resume)
+    third = Voter("a", source, Remembering(), ahead=8, keep_slots=100, in_threads=False)
+    third.restore(again.pickled(again.state()), again.resume)  # it crashed before it saw anything
+    for life in (again, third):
+        cast = life._taken([Instance(slot, 1) for slot in range(4)], [(1, None)] * 4)
+        assert cast == [Votes.pack("a", 0, [1, 1]), Votes.pack("a", 3, [1])]
+        life.read_back(0, 1)
+        life.read_back(3, 3)
+        assert life.resume == 3
+
+
 def test_the_first_of_contradicting_labels_is_the_models_too() -> None:
     voter = Voter("a", ListSource([]), Remembering(), ahead=8, keep_slots=100, in_threads=False)
     voter.hear(Label(3, 1), {3})

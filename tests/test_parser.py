@@ -33,16 +33,16 @@ class Heard:
         self.all.append(info)
 
 
-def heard(parser: type[Parser], pieces: list[bytes]) -> tuple[list[Any], bytes]:
+def heard(parser: type[Parser], pieces: list[bytes]) -> list[Any]:
     client = Heard()
 
-    async def story() -> bytes:
+    async def story() -> None:
         reading = parser(client)
         for piece in pieces:
             await reading.parse(piece)
-        return bytes(reading.buf)
 
-    return client.all, asyncio.run(story())
+    asyncio.run(story())
+    return client.all
 
 
 NAMES = st.text("abcXYZ.-_09", min_size=1, max_size=12).map(str.encode)
@@ -71,6 +71,10 @@ def test_it_hears_what_the_other_hears_however_it_is_cut(said: list[bytes], cuts
     assert heard(QuickParser, pieces) == heard(Parser, pieces)
 
 
-def test_a_subject_with_a_form_feed_is_no_end() -> None:
-    said = b"MSG a\x0cb 1 2\r\nxx\r\nMSG c 1 2\r\nyy\r\n"
-    assert heard(QuickParser, [said])[0] == [(1, b"a\x0cb", b"", b"xx", None), (1, b"c", b"", b"yy", None)]
+@given(st.lists(st.integers(0, 60), max_size=5))
+def test_a_subject_with_a_form_feed_is_no_end_however_it_is_cut(cuts: list[int]) -> None:
+    whole = b"PING\r\nMSG a\x0cb 1 2\r\nxx\r\nPONG\r\nHMSG c\x0b 1 r\x0c 12 14\r\nNATS/1.0\r\n\r\nyy\r\n"
+    places = sorted({0, len(whole), *(cut for cut in cuts if cut < len(whole))})
+    pieces = [whole[start:end] for start, end in itertools.pairwise(places)]
+    first, second = (1, b"a\x0cb", b"", b"xx", None), (1, b"c\x0b", b"r\x0c", b"yy", b"NATS/1.0\r\n\r\n")
+    assert heard(QuickParser, pieces) == ["ping", first, "pong", second]

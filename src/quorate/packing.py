@@ -18,6 +18,7 @@ __all__ = [
     "is_packed",
     "pack",
     "pack_codes",
+    "rows_of",
     "unpack",
 ]
 
@@ -102,6 +103,16 @@ def has_no_abstention(packed: bytes | bytearray, count: int) -> bool:
     if count % 4 == 0:
         return not packed.translate(None, _WHOLE[4])
     return not packed[:-1].translate(None, _WHOLE[4]) and packed[-1] in _WHOLE[count % 4]
+
+
+def rows_of(rows: bytes, count: int) -> list[bytes]:
+    r"""Packed rows of `count` votes each that stand one after the other, apart.
+
+    >>> rows_of(bytes.fromhex("49024901"), 5)
+    [b'I\x02', b'I\x01']
+    """
+    width = bytes_needed(count)
+    return [rows[first : first + width] for first in range(0, len(rows), width)]
 
 
 def codes_of(packed: bytes | bytearray, count: int) -> bytes:

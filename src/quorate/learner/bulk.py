@@ -14,7 +14,7 @@ from quorate.events import Decisions
 from quorate.learner import perceptrons
 from quorate.learner.fold import Fold
 from quorate.learner.slots import CLOSED, DECIDED_PLUS, LABEL_BITS, SYNCHRONOUS
-from quorate.packing import CODE_OF, bytes_needed, codes_of, pack, pack_codes, unpack
+from quorate.packing import CODE_OF, bytes_needed, codes_of, pack, pack_codes, rows_of, unpack
 from quorate.rules import BaseRule
 
 __all__ = ["close_run", "decide_run", "learn_run", "record_run"]
@@ -87,7 +87,7 @@ def decide_run(fold: Fold, name: str, after: int, most: int) -> Decisions | None
     if perceptrons.fits(fold.rule):
         values = pack_codes(perceptrons.decided(fold.rule, rows, slots.n_learners))
     else:
-        each = _cut(rows, width)
+        each = rows_of(rows, slots.n_learners)
         # The same votes are decided alike while no label comes between.
         predict = fold.rule._predict if isinstance(fold.rule, BaseRule) else fold.rule.predict  # they are checked
         value_of = {row: int(predict(unpack(row, slots.n_learners))) for row in set(each)}
@@ -110,7 +110,7 @@ def close_run(fold: Fold, first_slot: int, values: bytes, votes: bytes, count: i
     if any(held) and not _learn(fold, votes, held, codes_of(values, count)):
         return False
     if fold.noting is not None and slots.notes is not None:
-        rows = _cut(votes, slots.width)
+        rows = rows_of(votes, slots.n_learners)
         note_of = {row: fold.noting.note(unpack(row, slots.n_learners)) for row in set(rows)}
         slots.notes[at : at + count] = array("I", [note_of[row] for row in rows])
     synchronous = _whole_rows(votes, slots.n_learners).translate(_SYNCHRONOUS_MARK)
@@ -161,10 +161,6 @@ def _learn(fold: Fold, votes: bytes, labels: bytes | bytearray, decided: bytes |
     counters.labels += len(labels) - labels.count(0)
     counters.mistakes += sum(map(ne, labels, decided)) - labels.count(0)
     return True
-
-
-def _cut(rows: bytes, width: int) -> list[bytes]:
-    return [rows[start : start + width] for start in range(0, len(rows), width)]
 
 
 def _whole_rows(rows: bytes | bytearray, n_learners: int) -> bytes:

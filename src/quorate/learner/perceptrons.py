@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from quorate.packing import CODE_OF, VALUE_OF, bytes_needed, is_packed, unpack
+from quorate.packing import CODE_OF, VALUE_OF, bytes_needed, is_packed, rows_of, unpack
 from quorate.rules import PWM, ExtendedPWM, Rule
 
 if TYPE_CHECKING:
@@ -50,31 +50,47 @@ def decided(rule: Rule, rows: bytes, n_learners: int) -> bytes:
     >>> decided(rule, pack([1, 1]) + pack([-1, -1]), 2)
     b'\x02\x01'
     """
-    if len(rows) < _FEW * bytes_needed(n_learners):
-        return bytes(CODE_OF[int(rule.predict(votes))] for votes in _one_by_one(rows, n_learners))
+    each = rows_of(rows, n_learners)
+    if len(each) < _FEW:
+        code_of = {row: _code(rule, row, n_learners) for row in set(each)}  # the same votes are decided alike
+        return bytes([code_of[row] for row in each])
     return b"".join(_codes(rule, votes).tobytes() for votes in _parts(rows, n_learners))
 
 
 def learned(rule: Rule, rows: bytes, n_learners: int, labels: bytes | bytearray) -> int:
     """Let a rule that fits learn each row's label, given as a code, 0 for none; give how often it changed.
 
-    After a mistake some rows are taken one by one, and only where these are right are more looked at together, twice as
-    many each time: so a row is looked at a few times at the most, however often the rule errs.
+    All rows are looked at together first. After a mistake some are taken one by one, and only where these are right are
+    more looked at together, twice as many each time: so a row is looked at a few times at the most, however often the
+    rule errs.
     """
-    width, updates, done, ahead = bytes_needed(n_learners), 0, 0, 0
+    width, updates, done, ahead = bytes_needed(n_learners), 0, 0, len(labels)
     while done < len(labels):
-        stop = min(done + max(ahead, _FEW), len(labels))
-        if ahead:
+        stop = min(done + ahead, len(labels))
+        if stop - done >= _FEW:
             codes = decided(rule, rows[done * width : stop * width], n_learners)
             place = _first_wrong(codes, labels[done:stop])
             if place is None:
                 done, ahead = stop, 2 * ahead
                 continue
             done += place
-            stop = min(done + _FEW, len(labels))
-        pairs = zip(_one_by_one(rows[done * width : stop * width], n_learners), labels[done:stop], strict=True)
-        changes = sum(rule.update(votes, VALUE_OF[label]) for votes, label in pairs if label)
+        stop = min(done + _FEW, len(labels))
+        changes = _learned_few(rule, rows[done * width : stop * width], n_learners, labels[done:stop])
         updates, done, ahead = updates + changes, stop, 0 if changes else 2 * _FEW
+    return updates
+
+
+def _learned_few(rule: Rule, rows: bytes, n_learners: int, labels: bytes | bytearray) -> int:
+    updates = 0
+    code_of: dict[bytes, int] = {}
+    for row, label in zip(rows_of(rows, n_learners), labels, strict=True):
+        if not label:
+            continue
+        if row not in code_of:
+            code_of[row] = _code(rule, row, n_learners)
+        if code_of[row] != label:
+            updates += rule.update(unpack(row, n_learners), VALUE_OF[label])
+            code_of.clear()
     return updates
 
 
@@ -84,9 +100,9 @@ def _first_wrong(codes: bytes, labels: bytes | bytearray) -> int | None:
     return next((place for place, label in enumerate(labels) if label and label != codes[place]), None)
 
 
-def _one_by_one(rows: bytes, n_learners: int) -> Iterator[tuple[int, ...]]:
-    width = bytes_needed(n_learners)
-    return (unpack(rows[first : first + width], n_learners) for first in range(0, len(rows), width))
+def _code(rule: Rule, row: bytes, n_learners: int) -> int:
+    assert isinstance(rule, PWM | ExtendedPWM)
+    return CODE_OF[rule._predict(unpack(row, n_learners))]  # these votes are checked
 
 
 def _codes(rule: Rule, votes: NDArray[np.float64]) -> NDArray[np.uint8]:

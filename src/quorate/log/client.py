@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from typing import Any, NamedTuple
 
 import nats.aio.client
@@ -14,6 +15,7 @@ from quorate.log.watch import Handover
 
 __all__ = ["STEP_S", "Client"]
 
+_logger = logging.getLogger("quorate.log")
 #: How long a broker may take for each step of connecting, and for closing.
 STEP_S = 2
 #: Where a header has a space if it is a word of the broker's own: ``NATS/1.0 404 No Messages``.
@@ -65,7 +67,10 @@ class Client(nats.aio.client.Client):
         handover = getattr(getattr(subscription, "_cb", None), "__self__", None)
         if isinstance(handover, Handover):
             found = await self._process_headers(headers) if headers else None
-            handover.at_once(Delivered(_text(subject), _text(reply), data, found))
+            try:
+                handover.at_once(Delivered(_text(subject), _text(reply), data, found))
+            except Exception:  # it would end all reading
+                _logger.exception("a message on %r could not be taken", _text(subject))
         else:
             await super()._process_msg(sid, subject, reply, data, headers)
 

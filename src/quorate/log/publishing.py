@@ -7,8 +7,8 @@ as long. What is sent here is the same.
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections import deque
-from itertools import count
 from typing import Any
 
 import msgspec
@@ -20,6 +20,8 @@ __all__ = ["WINDOW", "Publisher"]
 
 #: Publishes that may be under way at once.
 WINDOW = 512
+#: The last place there can be.
+SEQUENCE_MAX = 2**63 - 1
 
 
 class _Fault(msgspec.Struct):
@@ -50,7 +52,6 @@ class Publisher:
     def __init__(self, connection: Any, watch: Watch) -> None:
         self._connection, self._watch = connection, watch
         self._inbox = ""
-        self._numbers = count()
         self._answers: dict[str, asyncio.Future[int]] = {}
         self._waiting: deque[asyncio.Future[None]] = deque()
 
@@ -81,7 +82,7 @@ class Publisher:
             inbox = self._connection.new_inbox()
             await self._connection.subscribe(f"{inbox}.*", cb=Handover(self._take).take)
             self._inbox = inbox
-        token = str(next(self._numbers))
+        token = secrets.token_hex(8)  # whoever could foresee it might answer in the broker's place
         answer = self._watch.expected(subject)
         self._answers[token] = answer
         answer.add_done_callback(lambda _: self._end(token))
@@ -106,13 +107,13 @@ class Publisher:
             return
         try:
             found = _decoder.decode(message.data or b"{}")
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             answer.set_exception(ConnectionError(f"an answer that cannot be read: {error}"))
             return
         errors = load("nats.js.errors", "The JetStream log")
         if found.error is not None:
             answer.set_exception(errors.APIError(**msgspec.structs.asdict(found.error)))
-        elif not found.seq:  # no stream takes this subject, or the broker has none that answers
-            answer.set_exception(errors.NoStreamResponseError())
-        else:
+        elif 0 < found.seq <= SEQUENCE_MAX:
             answer.set_result(found.seq)
+        else:  # no stream takes this subject, or the broker has none that answers
+            answer.set_exception(errors.NoStreamResponseError())

@@ -97,10 +97,11 @@ class Node:
         in_threads: bool = True,
         on_decision: Callable[[Decision], None] | None = None,
     ) -> None:
-        if deadline_s <= 0 or not 1 <= ahead <= learner.open_slots_max:
+        most = max(learner.open_slots_max // 2, 1)  # votes may be there before the decisions that make room for them
+        if deadline_s <= 0 or not 1 <= ahead <= most:
             raise LocalError(
-                f"deadline_s is {deadline_s} and ahead {ahead}; both must be above 0, and ahead at most "
-                f"{learner.open_slots_max}, the open slots"
+                f"deadline_s is {deadline_s} and ahead {ahead}; both must be above 0, and ahead at most {most}, half "
+                "of the open slots"
             )
         if not 1 <= batch <= BATCH:
             raise LocalError(f"batch is {batch}; one message covers 1 to {BATCH} slots")

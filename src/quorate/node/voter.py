@@ -66,6 +66,7 @@ class Voter:
         self._sent: set[int] = set()  # labels that were given and not read back
         self._undecided: deque[int] = deque()  # slots that it has voted or abstained on, without a decision
         self._unread: dict[int, None] = {}  # slots that it has cast and not read back, in their order
+        self._read: set[int] = set()  # slots after `resume` that it has cast and read back
         self._cast_before: set[int] = set()  # slots that a former life has cast, and this one has not seen
 
     async def run(self, cast: Callable[[list[Event]], None], room: Callable[[], Awaitable[int]]) -> None:
@@ -138,8 +139,11 @@ class Voter:
         for slot in range(first, last + 1):
             if slot in self._unread:
                 del self._unread[slot]
+                self._read.add(slot)
             elif slot > self.seen:
                 self._cast_before.add(slot)
+        resume = self.resume
+        self._read = {slot for slot in self._read if slot > resume}
 
     @property
     def resume(self) -> int:
@@ -225,6 +229,7 @@ class Voter:
             {slot: kept for slot, kept in self._kept.items() if slot <= seen},
             dict(self._early),
             {slot: each for slot, each in self._owed.items() if slot <= seen},
+            self._read | self._cast_before,
         )
 
     def pickled(self, state: tuple[Any, ...]) -> bytes:
@@ -235,6 +240,6 @@ class Voter:
         """Go on from a checkpoint, which is this node's own, from its own disk."""
         self.skip_to(resume)
         if content:
-            self.model, self._kept, self._early, owed = pickle.loads(content)
+            self.model, self._kept, self._early, owed, self._cast_before = pickle.loads(content)
             for slot, (label, until) in owed.items():
                 self._owe(slot, label, until)

@@ -46,7 +46,7 @@ class Worker:
         self._cost_s = QUICK_S  # of one part of a call, of late
 
     async def call(self, function: Callable[..., Any], *arguments: Any, size: int = 0) -> Any:
-        """Do this after all that was posted, and give its answer; `size` tells of how many parts it is, if it is."""
+        """Do this after all that was posted, and give its answer; `size` says of how many parts, if it is a list."""
         if self._failure is not None:
             raise self._failure
         if self._pool is None:
@@ -57,7 +57,7 @@ class Worker:
             loop = asyncio.get_running_loop()
             answer, taken_s = await loop.run_in_executor(self._pool, self._after_posted, function, arguments)
         if size:
-            self._cost_s = (self._cost_s + taken_s / size) / 2
+            self._cost_s = (self._cost_s + taken_s / max(len(answer), 1)) / 2
         return answer
 
     def post(self, function: Callable[..., Any], *arguments: Any) -> None:

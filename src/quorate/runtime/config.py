@@ -287,9 +287,10 @@ def _check(config: Config) -> None:
         rule_named(file.ensemble.rule)
     except LocalError as error:
         raise LocalError(f"{path}: `ensemble.rule`: {error}") from None
-    most = file.ensemble.open_slots_max or max(file.ensemble.horizon, 1024)
+    most = max((file.ensemble.open_slots_max or max(file.ensemble.horizon, 1024)) // 2, 1)
     if file.ensemble.ahead > most:
-        raise LocalError(f"{path}: `ensemble.ahead` must be at most {most}, the open slots, got {file.ensemble.ahead}")
+        got = file.ensemble.ahead
+        raise LocalError(f"{path}: `ensemble.ahead` must be at most {most}, half of the open slots, got {got}")
     try:
         delay_from_text(str(file.labels.delay))
     except LocalError as error:
