@@ -470,7 +470,7 @@ def test_answers_that_cannot_be_are_nobodys_end() -> None:
             answers = {str(place): loop.create_future() for place in range(len(bad))}
             publisher._answers |= answers
             for token, content in zip(answers, bad, strict=True):
-                answers[token].add_done_callback(lambda _, token=token: publisher._end(token))
+                answers[token].add_done_callback(lambda _: publisher._end(next(iter(publisher._answers))))
                 await connection.publish(f"{publisher._inbox}.{token}", content)
             async with asyncio.timeout(20):
                 outcomes = await asyncio.gather(*answers.values(), return_exceptions=True)
