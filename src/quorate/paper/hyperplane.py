@@ -1,7 +1,7 @@
 """Simulations as they begin: what is drawn, and what online local models vote that learn every label at once.
 
 Of S1, which needs the most of them, it is one compiled step, in memory that is taken once a thread: threads that
-share Python's lock wait for each other between short steps, and fresh memory costs as much as the draws.
+share Python's lock wait for each other between short steps, and fresh memory costs a third of the draws.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def begun(stream: SyntheticStream, simulation: int, n_slots: int, rate: float) -
     of_moves.standard_normal(out=moves)
     labels, votes = np.empty((n_slots, 1), np.int8), np.empty((n_slots, stream.n_learners), np.int8)
     order, learned = np.arange(n_slots), np.arange(1, n_slots + 1)
-    rates, weights = np.full(stream.n_learners, rate), np.zeros((stream.n_learners, stream.n_features + 1))
+    rates, weights = np.full(stream.n_learners, rate, np.float64), np.zeros((stream.n_learners, stream.n_features + 1))
     _walk(moves, stream.step, features, labels, order, learned, rates, weights, votes)
     return Drawn(features, labels[:, 0]), votes
 
