@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from river import linear_model, optim
 
 from quorate import PWM, ExtendedPWM, Label, Learner, Vote
@@ -31,6 +33,8 @@ from quorate.paper.table import RULES_OF_THE_TABLE, pieces, run_table
 from quorate.paper.table_claims import table_claims
 from quorate.paper.verdicts import Verdict
 from quorate.paper.work import spread
+from quorate.rules.inputs import learning_order
+from quorate.rules.kernels import late_order
 from quorate.streams import (
     NEVER,
     REAL_STREAMS,
@@ -120,6 +124,75 @@ def test_the_compiled_simulation_is_what_learners_do(stream: SyntheticStream, se
         outcome = simulate(stream, simulation, 400, [Setting(), setting])
         assert outcome.pwm[1] == (run.decisions != labels)[run.observed].mean()
         assert outcome.alone[1] == (run.votes[:, 0] != labels)[run.observed].mean()
+
+
+def slowly(stream: SyntheticStream, simulation: int, n_slots: int, setting: Setting) -> tuple[float, float, list[int]]:
+    """The errors and weights of learner 1 by the parts that everybody may use, which know nothing of each other."""
+    drawn = stream.simulation(simulation, n_slots)
+    feedback = Feedback(Uniform(0, setting.delay_max), setting.label_prob, seed=stream.seed * 1_000_003 + simulation)
+    arrivals = feedback.realize(n_slots, stream.names).arrivals
+    votes = online_votes(drawn.features, drawn.learned_labels, rate=RATE)
+    votes[:, :1] = online_votes(drawn.features[:, :1], drawn.learned_labels[:, :1], arrivals, rate=RATE)
+    used = setting.n_aggregated or stream.n_learners
+    rule = PWM(used)
+    decisions = rule.run(votes[:, :used], drawn.labels, arrivals)
+    wrong = [float((each != drawn.labels).mean()) for each in (votes[:, 0], decisions)]
+    return wrong[0], wrong[1], rule.weights + [0] * (stream.n_learners - used)
+
+
+@pytest.mark.parametrize(
+    "stream", [RotatingHyperplane(seed=2), EventDetection.as_published(n_learners=8, seed=3)], ids=["S1", "S2"]
+)
+def test_the_quick_simulation_is_the_slow_one(stream: SyntheticStream) -> None:
+    settings = [setting for panel in panels_of(stream.n_learners).values() for setting in panel.values()]
+    settings = [setting for setting in settings if setting.observe_prob == 1]
+    settings += [
+        Setting(5, 30, 0.5),
+        Setting(delay_max=5000),
+        Setting(label_prob=0.0),
+        Setting(delay_max=9, everybody=True),
+    ]
+    for simulation in range(3):
+        outcome = simulate(stream, simulation, 1000, settings)
+        for number, setting in enumerate(settings):
+            found = outcome.alone[number], outcome.pwm[number], outcome.weights[number].tolist()
+            assert found == slowly(stream, simulation, 1000, setting), setting
+
+
+@pytest.mark.parametrize("setting", HARD, ids=range(len(HARD)))
+def test_labels_and_absences_are_those_of_feedback(setting: Setting) -> None:
+    stream = RotatingHyperplane(6, 3, seed=5)
+    run = play(stream, 2, 3000, setting)
+    chance = setting.observe_prob if setting.everybody else {"learner-1": setting.observe_prob}
+    feedback = Feedback(Uniform(0, setting.delay_max), setting.label_prob, chance, seed=5 * 1_000_003 + 2)
+    arrivals, present = feedback.realize(3000, stream.names)
+    assert ((run.votes != 0) == present).all()
+    assert (run.observed == present[:, 0]).all()
+    assert (run.arrivals == (arrivals if setting.everybody else np.where(run.observed, arrivals, NEVER))).all()
+
+
+def test_simulations_in_threads_do_not_share_memory() -> None:
+    def simulations(some: range) -> list[Any]:
+        return [simulate(RotatingHyperplane(seed=4), one, 300, HARD) for one in some]
+
+    parts = [range(first, first + 5) for first in range(0, 40, 5)]
+    found = [outcome for part in spread(simulations, parts, 4, "threading") for outcome in part]
+    for one, two in zip(found, simulations(range(40)), strict=True):
+        assert all((each == other).all() for each, other in zip(one, two, strict=True))
+
+
+def test_without_a_slot_that_counts_there_is_no_error() -> None:
+    outcome = simulate(RotatingHyperplane(4, 2), 0, 50, [Setting(observe_prob=0.0)])
+    assert math.isnan(outcome.alone[0])
+    assert math.isnan(outcome.pwm[0])
+    assert np.isnan(simulate(RotatingHyperplane(4, 2), 0, 0, [Setting()]).pwm).all()
+
+
+@given(st.lists(st.integers(-3, 12), max_size=10))
+def test_the_compiled_order_of_labels_is_the_other(arrivals: list[int]) -> None:
+    came = np.array(arrivals, np.int64)
+    for one, two in zip(late_order(came), learning_order(came), strict=True):
+        assert one.tolist() == two.tolist()
 
 
 def test_feedback_is_as_the_setting_says() -> None:

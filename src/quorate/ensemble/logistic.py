@@ -13,7 +13,10 @@ from quorate.rules.kernels import FunctionT, compiled, numba
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["margin", "online_votes", "step"]
+__all__ = ["learn_online", "margin", "online_votes", "step"]
+
+#: With so many features, those of the paper's S1, the kernel is quicker.
+_UNROLLED = 3
 
 
 def online_votes(
@@ -64,7 +67,7 @@ def online_votes(
     votes = np.empty((len(features), len(weights)), np.int8)
     slots = np.arange(len(features))
     order, learned = (slots, slots + 1) if arrivals is None else learning_order(arrivals)
-    _online(
+    learn_online(
         np.ascontiguousarray(features),
         np.ascontiguousarray(labels),
         order,
@@ -89,9 +92,10 @@ def _inlined(function: FunctionT) -> FunctionT:
 
 
 @_inlined
-def _margin(weights: NDArray[np.float64], place: int, features: NDArray[np.float64], slot: int, view: int) -> float:
+def _margin(
+    weights: NDArray[np.float64], place: int, features: NDArray[np.float64], slot: int, view: int, n_features: int
+) -> float:
     """The weighted sum of a learner; its last weight is the intercept."""
-    n_features = features.shape[2]
     total: float = weights[place, n_features]
     for number in range(n_features):
         total += weights[place, number] * features[slot, view, number]
@@ -105,13 +109,13 @@ def _step(
     features: NDArray[np.float64],
     slot: int,
     view: int,
+    n_features: int,
     sign: float,
     at: float,
     rate: float,
     intercept_rate: float,
 ) -> None:
     """One step of a learner down the gradient of the log loss, from where its weighted sum is `at`."""
-    n_features = features.shape[2]
     right = sign * at
     small = math.exp(-abs(right))  # at most 1, whichever form of the slope it makes
     slope = sign * (small if right > 0 else 1.0) / (1 + small)
@@ -123,18 +127,18 @@ def _step(
 @compiled
 def margin(weights: NDArray[np.float64], row: NDArray[np.float64]) -> float:
     """The weighted sum of one row; the last weight is the intercept."""
-    return _margin(weights.reshape(1, -1), 0, row.reshape(1, 1, -1), 0, 0)
+    return _margin(weights.reshape(1, -1), 0, row.reshape(1, 1, -1), 0, 0, len(row))
 
 
 @compiled
 def step(weights: NDArray[np.float64], row: NDArray[np.float64], sign: float, rate: float) -> None:
     """One step down the gradient of the log loss, with one row."""
     whole, rows = weights.reshape(1, -1), row.reshape(1, 1, -1)
-    _step(whole, 0, rows, 0, 0, sign, _margin(whole, 0, rows, 0, 0), rate, rate)
+    _step(whole, 0, rows, 0, 0, len(row), sign, _margin(whole, 0, rows, 0, 0, len(row)), rate, rate)
 
 
 @compiled
-def _online(
+def learn_online(
     features: NDArray[np.float64],
     labels: NDArray[np.int8],
     order: NDArray[np.int64],
@@ -145,6 +149,26 @@ def _online(
     weights: NDArray[np.float64],
     votes: NDArray[np.int8],
 ) -> None:
+    """What `online_votes` does, with the order in which labels are learned; `votes` is filled."""
+    if features.shape[2] == _UNROLLED:  # a loop of a known length takes half the time
+        _learn(features, labels, order, learned, rates, intercept_rates, tie, weights, votes, _UNROLLED)
+    else:
+        _learn(features, labels, order, learned, rates, intercept_rates, tie, weights, votes, features.shape[2])
+
+
+@_inlined
+def _learn(
+    features: NDArray[np.float64],
+    labels: NDArray[np.int8],
+    order: NDArray[np.int64],
+    learned: NDArray[np.int64],
+    rates: NDArray[np.float64],
+    intercept_rates: NDArray[np.float64],
+    tie: int,
+    weights: NDArray[np.float64],
+    votes: NDArray[np.int8],
+    n_features: int,
+) -> None:
     own_view, own_label = features.shape[1] > 1, labels.shape[1] > 1
     done = 0
     for slot in range(len(features)):
@@ -152,18 +176,18 @@ def _online(
         at_once = due == done + 1 and order[done] == slot  # then the weighted sum of the vote is that of the step
         for place in range(len(weights)):
             view = place if own_view else 0
-            at = _margin(weights, place, features, slot, view)
+            at = _margin(weights, place, features, slot, view, n_features)
             votes[slot, place] = tie if at == 0 else (1 if at > 0 else -1)
             if at_once:
                 sign = float(labels[slot, place if own_label else 0])
-                _step(weights, place, features, slot, view, sign, at, rates[place], intercept_rates[place])
+                _step(weights, place, features, slot, view, n_features, sign, at, rates[place], intercept_rates[place])
         if at_once:
             done += 1
         while done < due:
             late = order[done]
             for place in range(len(weights)):
                 view = place if own_view else 0
-                at = _margin(weights, place, features, late, view)
+                at = _margin(weights, place, features, late, view, n_features)
                 sign = float(labels[late, place if own_label else 0])
-                _step(weights, place, features, late, view, sign, at, rates[place], intercept_rates[place])
+                _step(weights, place, features, late, view, n_features, sign, at, rates[place], intercept_rates[place])
             done += 1

@@ -5,16 +5,15 @@ What PWM does here is `quorate.rules.kernels.pwm_late`, the kernel of the rules 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from quorate.ensemble.logistic import online_votes
 from quorate.errors import LocalError
-from quorate.paper.hyperplane import drawn as whole
-from quorate.rules.inputs import learning_order
-from quorate.rules.kernels import pwm_late
-from quorate.streams import NEVER, Feedback, SyntheticStream, Uniform
+from quorate.paper.feedback_run import run
+from quorate.paper.hyperplane import begun
+from quorate.streams import Feedback, SyntheticStream, Uniform
 from quorate.streams.synthetic import Drawn
 
 if TYPE_CHECKING:
@@ -106,73 +105,54 @@ def simulate(
     >>> outcome.alone.round(3).tolist(), outcome.pwm.round(3).tolist()
     ([0.474, 0.474], [0.034, 0.296])
     """
-    drawn = whole(stream, simulation, n_slots)
-    perfect = online_votes(drawn.features, drawn.learned_labels, rate=rate)
+    drawn, perfect = begun(stream, simulation, n_slots, rate)
+    asked = _asked(stream, simulation, drawn, perfect, rate)
     alone, pwm = np.empty(len(settings)), np.empty(len(settings))
     weights = np.zeros((len(settings), stream.n_learners + 1), np.int64)
     for number, setting in enumerate(settings):
-        run = _run(stream, simulation, drawn, perfect, setting, rate)
-        counts = run.observed  # what it does not observe, learner 1 cannot decide alone
-        alone[number] = (run.votes[:, 0] != drawn.labels)[counts].mean() if counts.any() else np.nan
-        pwm[number] = (run.decisions != drawn.labels)[counts].mean() if counts.any() else np.nan
-        weights[number, : run.weights.shape[1]] = run.weights[0]
+        vectors = _no_weights(stream, setting)
+        *_, (alone[number], pwm[number]) = run(*asked(setting, vectors))
+        weights[number, : vectors.shape[1]] = vectors[0]
     return Outcome(alone, pwm, weights)
 
 
 def play(stream: SyntheticStream, simulation: int, n_slots: int, setting: Setting, rate: float = RATE) -> Run:
     """Run one simulation in one setting; give all that happened, slot by slot."""
-    drawn = whole(stream, simulation, n_slots)
-    perfect = online_votes(drawn.features, drawn.learned_labels, rate=rate)
-    return _run(stream, simulation, drawn, perfect, setting, rate)
-
-
-def _run(
-    stream: SyntheticStream,
-    simulation: int,
-    drawn: Drawn,
-    perfect: NDArray[np.int8],
-    setting: Setting,
-    rate: float,
-) -> Run:
-    votes, arrivals, observed = _votes(stream, simulation, drawn, perfect, setting, rate)
-    n_used = stream.n_learners if setting.n_aggregated is None else setting.n_aggregated
-    if not 1 <= n_used <= stream.n_learners:
-        raise LocalError(f"n_aggregated is {n_used}; there are {stream.n_learners} learners")
-    vectors = np.zeros((2, n_used + 1), np.int32)
-    decisions = np.empty(len(votes), np.int8)
-    used = np.ascontiguousarray(votes[:, :n_used])
-    pwm_late(used, drawn.labels, *learning_order(arrivals), vectors, np.int32(1), decisions)
+    drawn, perfect = begun(stream, simulation, n_slots, rate)
+    vectors = _no_weights(stream, setting)
+    asked = _asked(stream, simulation, drawn, perfect, rate)
+    votes, arrivals, observed, decisions, _ = run(*asked(setting, vectors))
     return Run(votes, arrivals, observed, decisions, vectors)
 
 
-def _votes(
-    stream: SyntheticStream,
-    simulation: int,
-    drawn: Drawn,
-    perfect: NDArray[np.int8],
-    setting: Setting,
-    rate: float,
-) -> tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.bool_]]:
-    """The votes, when labels come to learner 1, and which slots it observes."""
-    names, taught = stream.names, drawn.learned_labels
-    everybody = setting.everybody or setting.observe_prob == 1
-    chance = setting.observe_prob if everybody else {names[0]: setting.observe_prob}
-    delay = Uniform(0, setting.delay_max)
-    feedback = Feedback(delay, setting.label_prob, chance, seed=stream.seed * 1_000_003 + simulation)
-    came, present = feedback.realize(len(drawn.labels), names)
-    arrivals = came.astype(np.int64)
-    votes = perfect.copy()
-    at_once = np.arange(len(drawn.labels))
-    for place in range(len(names)):
-        if place and not setting.everybody:
-            break
-        learned = np.where(present[:, place], arrivals if place == 0 else at_once, NEVER)
-        if setting.observe_prob < 1 or setting.label_prob < 1 or setting.delay_max:
-            own = slice(place, place + 1)
-            labels = taught[:, own] if taught.shape[1] > 1 else taught
-            votes[:, own] = online_votes(drawn.features[:, own], labels, learned, rate=rate)
-        votes[~present[:, place], place] = 0
-    observed = present[:, 0]
-    if not setting.everybody:
-        arrivals = np.where(observed, arrivals, NEVER)  # what it does not observe it neither decides nor learns
-    return votes, arrivals, observed
+def _no_weights(stream: SyntheticStream, setting: Setting) -> NDArray[np.int32]:
+    """The two weight vectors of learner 1 at the start."""
+    n_used = stream.n_learners if setting.n_aggregated is None else setting.n_aggregated
+    if not 1 <= n_used <= stream.n_learners:
+        raise LocalError(f"n_aggregated is {n_used}; there are {stream.n_learners} learners")
+    return np.zeros((2, n_used + 1), np.int32)
+
+
+def _asked(
+    stream: SyntheticStream, simulation: int, drawn: Drawn, perfect: NDArray[np.int8], rate: float
+) -> Callable[[Setting, NDArray[np.int32]], tuple[Any, ...]]:
+    """What `run` is asked, by the setting and the weights."""
+    features, taught = np.ascontiguousarray(drawn.features), np.ascontiguousarray(drawn.learned_labels)
+    numbers: dict[int, NDArray[np.float64]] = {}  # settings differ in what they make of the same numbers
+    nothing = np.empty((0, 1))
+
+    def asked(setting: Setting, weights: NDArray[np.int32]) -> tuple[Any, ...]:
+        late, label_prob, observe_prob = setting.delay_max, float(setting.label_prob), float(setting.observe_prob)
+        feedback = Feedback(Uniform(0, late), label_prob, observe_prob, seed=stream.seed * 1_000_003 + simulation)
+
+        def part(number: int, wanted: bool, width: int = 1) -> NDArray[np.float64]:
+            if wanted and number not in numbers:
+                numbers[number] = feedback._generator(number).random((len(perfect), width))
+            return numbers[number] if wanted else nothing
+
+        delays, gaps = part(0, late > 0), part(1, label_prob < 1)
+        absences = part(2, observe_prob < 1, stream.n_learners)
+        ways = delays, late, gaps, label_prob, absences, observe_prob, setting.everybody
+        return features, drawn.labels, taught, perfect, *ways, float(rate), weights
+
+    return asked

@@ -17,7 +17,7 @@ from quorate.rules.inputs import learning_order
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["compiled", "fits", "pwm", "pwm_late", "run_pwm_late", "wide"]
+__all__ = ["compiled", "fits", "late_order", "pwm", "pwm_late", "run_pwm_late", "wide"]
 
 numba = load("numba", "A rule's compiled run")
 
@@ -79,6 +79,31 @@ def run_pwm_late(
     order, learned = learning_order(arrivals)
     pwm_late(votes, labels, order, learned, vectors, vectors.dtype.type(bias), decisions)
     return decisions, vectors.tolist()
+
+
+@compiled
+def late_order(arrivals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """What `learning_order` gives, for other compiled code: as many steps as there are slots.
+
+    >>> order, learned = late_order(np.array([2, 1, -1, 9]))
+    >>> order.tolist(), learned.tolist()
+    ([1, 0], [0, 1, 2, 2])
+    """
+    n_slots = len(arrivals)
+    learned = np.zeros(n_slots, np.int64)
+    for slot in range(n_slots):
+        if 0 <= arrivals[slot] < n_slots:
+            learned[arrivals[slot]] += 1
+    n_learned = 0
+    for slot in range(n_slots):
+        n_learned += learned[slot]
+        learned[slot] = n_learned - learned[slot]  # where its labels begin, and once they are in, where they end
+    order = np.empty(n_learned, np.int64)
+    for slot in range(n_slots):
+        if 0 <= arrivals[slot] < n_slots:
+            order[learned[arrivals[slot]]] = slot
+            learned[arrivals[slot]] += 1
+    return order, learned
 
 
 @compiled
