@@ -17,6 +17,8 @@ __all__ = ["learn_online", "margin", "online_votes", "step"]
 
 #: With so many features, those of the paper's S1, the kernel is quicker.
 _UNROLLED = 3
+#: From how many learners on that see the same their weights stand side by side.
+_MANY = 4
 
 
 def online_votes(
@@ -150,10 +152,81 @@ def learn_online(
     votes: NDArray[np.int8],
 ) -> None:
     """What `online_votes` does, with the order in which labels are learned; `votes` is filled."""
-    if features.shape[2] == _UNROLLED:  # a loop of a known length takes half the time
+    if len(weights) >= _MANY and features.shape[1] == 1:
+        side_by_side = np.ascontiguousarray(weights.T)
+        _learn_alike(features[:, 0], labels, order, learned, rates, intercept_rates, tie, side_by_side, votes)
+        weights[:] = side_by_side.T
+    elif features.shape[2] == _UNROLLED:  # a loop of a known length takes half the time
         _learn(features, labels, order, learned, rates, intercept_rates, tie, weights, votes, _UNROLLED)
     else:
         _learn(features, labels, order, learned, rates, intercept_rates, tie, weights, votes, features.shape[2])
+
+
+@compiled
+def _learn_alike(
+    rows: NDArray[np.float64],
+    labels: NDArray[np.int8],
+    order: NDArray[np.int64],
+    learned: NDArray[np.int64],
+    rates: NDArray[np.float64],
+    intercept_rates: NDArray[np.float64],
+    tie: int,
+    weights: NDArray[np.float64],
+    votes: NDArray[np.int8],
+) -> None:
+    """The same for many learners that see the same: their weights stand side by side, several to a step."""
+    at, small = np.empty(weights.shape[1]), np.empty(weights.shape[1])
+    done = 0
+    for slot in range(len(rows)):
+        due = learned[slot]
+        _margins(weights, rows, slot, at)
+        for place in range(len(at)):
+            votes[slot, place] = tie if at[place] == 0 else (1 if at[place] > 0 else -1)
+        if due == done + 1 and order[done] == slot:  # then the weighted sums of the votes are those of the steps
+            _steps(weights, rows, labels, slot, rates, intercept_rates, at, small)
+            done += 1
+        while done < due:
+            _margins(weights, rows, order[done], at)
+            _steps(weights, rows, labels, order[done], rates, intercept_rates, at, small)
+            done += 1
+
+
+@_inlined
+def _margins(weights: NDArray[np.float64], rows: NDArray[np.float64], slot: int, at: NDArray[np.float64]) -> None:
+    n_features = rows.shape[1]
+    for place in range(len(at)):
+        at[place] = weights[n_features, place]
+    for number in range(n_features):
+        value = rows[slot, number]
+        for place in range(len(at)):
+            at[place] += weights[number, place] * value
+
+
+@_inlined
+def _steps(
+    weights: NDArray[np.float64],
+    rows: NDArray[np.float64],
+    labels: NDArray[np.int8],
+    slot: int,
+    rates: NDArray[np.float64],
+    intercept_rates: NDArray[np.float64],
+    at: NDArray[np.float64],
+    small: NDArray[np.float64],
+) -> None:
+    """One step of each from where its weighted sum is `at`, which is used up, as `small` is."""
+    n_features = rows.shape[1]
+    for place in range(len(at)):
+        at[place] *= labels[slot, place if labels.shape[1] > 1 else 0]
+        small[place] = math.exp(-abs(at[place]))  # in a loop of its own: the rest is done several at a time
+    for place in range(len(at)):
+        sign = float(labels[slot, place if labels.shape[1] > 1 else 0])
+        slope = sign * (small[place] if at[place] > 0 else 1.0) / (1 + small[place])
+        weights[n_features, place] += intercept_rates[place] * slope
+        at[place] = rates[place] * slope
+    for number in range(n_features):
+        value = rows[slot, number]
+        for place in range(len(at)):
+            weights[number, place] += at[place] * value
 
 
 @_inlined
