@@ -133,6 +133,28 @@ def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
     assert stderr == "quorate: interrupted\n"
 
 
+def test_an_interrupt_that_a_library_swallows_comes_again() -> None:
+    program = """
+import time
+from quorate.cli import hear_interrupts
+hear_interrupts()
+print("ready", flush=True)
+try:
+    time.sleep(60)
+except:
+    print("swallowed", flush=True)
+time.sleep(60)
+print("never", flush=True)
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=60)
+    assert stdout == b"swallowed\n"
+    assert stderr.endswith(b"KeyboardInterrupt\n")
+
+
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     executable = Path(sys.executable).parent / "quorate"
     for options in ("", "--json"):
