@@ -138,8 +138,8 @@ def test_an_interrupt_that_a_library_swallows_comes_again() -> None:
 import time
 from quorate.cli import hear_interrupts
 hear_interrupts()
-print("ready", flush=True)
 try:
+    print("ready", flush=True)
     time.sleep(60)
 except:
     print("swallowed", flush=True)
