@@ -20,7 +20,7 @@ _NAME = re.compile(r"[\w-]{1,64}")
 
 
 @lru_cache(4096)
-def _is_known(name: str) -> bool:
+def _is_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
@@ -30,7 +30,7 @@ def is_name(name: object) -> bool:
     >>> is_name("paris"), is_name("paris.2"), is_name("")
     (True, False, False)
     """
-    return isinstance(name, str) and _is_known(name)
+    return isinstance(name, str) and _is_name(name)
 
 
 def fault_of(event: Event) -> str | None:
@@ -70,7 +70,7 @@ def _is_good(event: Vote | Label | Decision) -> bool:
     slot, value, name = event.slot, event.value, event.learner
     if type(slot) is not int or type(value) is not int or not (0 <= slot <= SLOT_MAX and (value == 1 or value == -1)):
         return False
-    if not (_is_known(name) if type(name) is str else name is None and type(event) is Label):
+    if not (_is_name(name) if type(name) is str else name is None and type(event) is Label):
         return False
     if type(event) is not Decision:
         return True
@@ -87,7 +87,7 @@ def _is_good_batch(batch: Votes | Labels | Decisions) -> bool:
         return False
     if not (0 <= first <= SLOT_MAX - VOTES_COUNT_MAX and 1 <= count <= VOTES_COUNT_MAX and is_packed(packed, count)):
         return False
-    if not (_is_known(name) if type(name) is str else name is None and type(batch) is Labels):
+    if not (_is_name(name) if type(name) is str else name is None and type(batch) is Labels):
         return False
     if type(batch) is not Decisions:
         return True

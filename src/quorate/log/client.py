@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import nats.aio.client
 import nats.errors
 
+from quorate.log.handover import Handover
 from quorate.log.parser import QuickParser
-from quorate.log.watch import Handover
 
 __all__ = ["STEP_S", "Client"]
 

@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 
 from quorate._extras import load
-from quorate.log.watch import Handover, Watch
+from quorate.log.handover import Handover
+from quorate.log.watch import Watch
 
 __all__ = ["WINDOW", "Publisher"]
 

@@ -24,7 +24,8 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from quorate._extras import load
-from quorate.log.watch import Handover, Watch
+from quorate.log.handover import Handover
+from quorate.log.watch import Watch
 
 __all__ = ["Reader"]
 

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 from quorate.errors import LogError, RefusedError
 
-__all__ = ["Handover", "Watch", "inbox_of", "reason_of", "watch_of", "watches"]
+__all__ = ["Watch", "inbox_of", "reason_of", "watch_of", "watches"]
 
 _VIOLATION = re.compile(r'permissions violation for (publish|subscription) to "([^"]*)"', re.IGNORECASE)
 _logger = logging.getLogger("quorate.log")
@@ -30,17 +30,6 @@ def inbox_of(name: str) -> str:
     ('_INBOX_paris', '_INBOX_=c3a9767279')
     """
     return f"_INBOX_{name}" if name.isascii() else f"_INBOX_={name.encode().hex()}"  # nats-py counts its bytes
-
-
-class Handover:
-    """Takes the messages of a subscription: at once as they are read where the client knows it, else from a task."""
-
-    def __init__(self, at_once: Callable[[Any], None]) -> None:
-        self.at_once = at_once
-
-    async def take(self, message: Any) -> None:
-        """What a client that does not know it calls."""
-        self.at_once(message)
 
 
 class Watch:

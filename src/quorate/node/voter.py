@@ -16,7 +16,6 @@ from quorate.events import Event, Label, Labels, Votes
 from quorate.node.batching import BATCH, runs
 from quorate.node.site import Instance, Source, gathered
 from quorate.node.worker import Worker
-from quorate.packing import unpack
 
 __all__ = ["Voter"]
 
@@ -193,17 +192,12 @@ class Voter:
         learns = self.model.learns
         if not learns and not self._owed:
             return
-        first, values = (
-            (event.slot, (event.value,))
-            if isinstance(event, Label)
-            else (event.first_slot, unpack(event.packed, event.count))
-        )
-        for slot, value in enumerate(values, first):
-            if slot in self._owed and self._owed[slot][0] == value:
-                self._sent.discard(slot)
-                del self._owed[slot]
-            if learns and value and slot in fresh:
-                self.learn(slot, value)
+        for label in event:
+            if label.slot in self._owed and self._owed[label.slot][0] == label.value:
+                self._sent.discard(label.slot)
+                del self._owed[label.slot]
+            if learns and label.slot in fresh:
+                self.learn(label.slot, label.value)
 
     def is_waiting(self, frontier: int) -> bool:
         """Whether labels are yet to be given, or to be read back, of what is due by a slot."""
