@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from quorate import Decision, Event, Join, Label, Leave, LocalError, RemoteError, Vote, Votes, decode, encode
 from quorate.errors import MessageError
-from quorate.events import MESSAGE_BYTES_MAX, SLOT_MAX, VOTES_COUNT_MAX, Decisions, Labels
+from quorate.events import MESSAGE_BYTES_MAX, SLOT_MAX, VOTES_COUNT_MAX, Decisions, Labels, fault_of, faults
 from quorate.packing import is_packed, pack, unpack
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -162,3 +163,28 @@ def test_packing_is_exact(values: list[int]) -> None:
 def test_what_is_packed_is_what_pack_makes(packed: bytes, count: int) -> None:
     if is_packed(packed, count):
         assert pack(unpack(packed, count)) == packed
+
+
+ODD: Any = st.one_of(
+    st.integers(-3, 3), st.integers(), st.booleans(), st.none(), st.floats(), st.text(max_size=3), st.binary(max_size=3)
+)
+SLOTS: Any = st.integers(0, 9) | st.sampled_from([2**63 - 1, 2**63 - 4, 2**63]) | ODD
+WHO: Any = st.sampled_from(["paris", "paris.2", ""]) | ODD
+SIGNS: Any = st.sampled_from([-1, 0, 1]) | ODD
+PACKED: Any = st.lists(st.sampled_from([-1, 0, 1, 1]), max_size=9).map(pack) | ODD
+COUNTS: Any = st.integers(1, 9) | ODD
+ROWS: Any = st.lists(SIGNS, max_size=3).map(tuple) | ODD
+ANY_EVENT: Any = st.one_of(
+    st.builds(Vote, SLOTS, WHO, SIGNS),
+    st.builds(Label, SLOTS, SIGNS, WHO),
+    st.builds(Decision, SLOTS, WHO, SIGNS, ROWS, ODD, ODD),
+    st.builds(Votes, SLOTS, COUNTS, WHO, PACKED),
+    st.builds(Labels, SLOTS, COUNTS, PACKED, WHO),
+    st.builds(Decisions, SLOTS, COUNTS, WHO, PACKED, COUNTS, PACKED, ODD, ODD),
+)
+
+
+@settings(max_examples=2000)
+@given(ANY_EVENT)
+def test_what_is_found_good_at_once_has_no_fault(event: Event) -> None:
+    assert (fault_of(event) is None) == (faults._reason(event) is None)

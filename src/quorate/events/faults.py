@@ -40,9 +40,16 @@ def fault_of(event: Event) -> str | None:
     'slot is -1; a slot is an integer from 0 to 9223372036854775807'
     """
     match event:
+        case Vote() | Label() | Decision() if _is_good(event):
+            return None
+        case Votes() | Labels() | Decisions() if _is_good_batch(event):
+            return None
+    return _reason(event)
+
+
+def _reason(event: Event) -> str | None:
+    match event:
         case Vote() | Label() | Decision():
-            if _is_good(event):
-                return None
             kind = type(event).__name__.lower()
             return (
                 _slot_fault("slot", event.slot)
@@ -51,8 +58,6 @@ def fault_of(event: Event) -> str | None:
                 or (_decision_fault(event) if isinstance(event, Decision) else None)
             )
         case Votes() | Labels() | Decisions():
-            if _is_good_batch(event):
-                return None
             return (
                 _slot_fault("first_slot", event.first_slot)
                 or _name_fault(event.learner, optional=isinstance(event, Labels))
