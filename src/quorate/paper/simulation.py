@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from quorate.errors import LocalError
+from quorate.paper.beginning import begun
 from quorate.paper.feedback_run import run
-from quorate.paper.hyperplane import begun
 from quorate.streams import Feedback, SyntheticStream, Uniform
 from quorate.streams.synthetic import Drawn
 
