@@ -30,7 +30,7 @@ servers = ["{address}"]
 every_slots = 50
 every_s = 1.0
 [source]
-python = "tests.sites:instances"
+python = "tests.sites:{source}"
 rate = {rate}
 [labels]
 column = "label"
@@ -52,8 +52,8 @@ class Fleet:
         The learners.
     address
         The broker's.
-    n_slots, rate, deadline_ms, extra
-        How many slots there are, how many a second, how long they wait; more of the file.
+    n_slots, rate, deadline_ms, source, extra
+        How many slots there are, how many a second, how long they wait; whence they come; more of the file.
     """
 
     def __init__(
@@ -65,6 +65,7 @@ class Fleet:
         n_slots: int,
         rate: float,
         deadline_ms: int = 500,
+        source: str = "instances",
         extra: str = "",
         ensemble: str = "fleet",
         rule: str = "Portfolio",
@@ -72,7 +73,7 @@ class Fleet:
         self.folder, self.names, self.n_slots, self.ensemble, self.address = folder, names, n_slots, ensemble, address
         self.file = folder / "fleet.toml"
         learners = "".join(f'[[learner]]\nname = "{name}"\nmodel = "tests.sites:Counting"\n' for name in names)
-        text = TOML.format(name=ensemble, address=address, rate=rate, deadline_ms=deadline_ms, rule=rule)
+        text = TOML.format(name=ensemble, address=address, rate=rate, deadline_ms=deadline_ms, rule=rule, source=source)
         self.file.write_text(text + extra + learners)
         self.processes: dict[str, asyncio.subprocess.Process] = {}
         self.env = {**os.environ, "PYTHONPATH": str(ROOT), "QUORATE_TEST_SLOTS": str(n_slots), "COLUMNS": "200"}

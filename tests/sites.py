@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 NAMES = [f"site-{place}" for place in range(8)]
@@ -30,6 +32,14 @@ def view(name: str, slot: int) -> int:
 def instances(name: str, after: int) -> Iterator[tuple[int, Any, int]]:
     for slot in range(after + 1, n_slots()):
         yield slot, {"sees": view(name, slot)}, truth(slot)
+
+
+async def halved(name: str, after: int) -> AsyncIterator[tuple[int, Any, int]]:
+    """The second half comes when the file `go` is there: how quick the machine is does not matter."""
+    for instance in instances(name, after):
+        while instance[0] >= n_slots() // 2 and not Path("go").exists():
+            await asyncio.sleep(0.05)
+        yield instance
 
 
 class Counting:

@@ -142,17 +142,20 @@ def test_a_member_that_stalls_and_a_stream_full_of_junk(tmp_path: Path) -> None:
     async def story() -> None:
         names = ["site-0", "site-1", "site-2"]
         async with Broker(tmp_path / "broker") as broker:
-            fleet = Fleet(tmp_path, names, broker.address, n_slots=900, rate=100.0, deadline_ms=50, rule="ExtendedPWM")
+            fleet = Fleet(
+                tmp_path, names, broker.address, n_slots=900, rate=100.0, deadline_ms=50, source="halved",
+                rule="ExtendedPWM",
+            )  # fmt: skip
             try:
                 await fleet.start_all()
                 async with asyncio.timeout(60):
-                    while min(node["slot"] for node in (await fleet.status()).values()) < 50:
+                    while min(node["slot"] for node in (await fleet.status()).values()) < 449:
                         await asyncio.sleep(0.1)
                 fleet.processes["site-2"].send_signal(signal.SIGSTOP)
-                before = (await fleet.status())["site-0"]["slot"]
                 sent = await _flood(broker.address, "fleet")
+                (tmp_path / "go").touch()
                 async with asyncio.timeout(60):
-                    while (nodes := await fleet.status())["site-0"]["slot"] < before + 200:
+                    while (nodes := await fleet.status())["site-0"]["slot"] < 650:
                         await asyncio.sleep(0.1)
                 assert nodes["site-2"]["state"] == "gone"
                 assert any(nodes["site-0"]["weights_asynchronous"])
