@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quorate.ensemble.exponential import exponential
 from quorate.rules.inputs import learning_order
-from quorate.rules.kernels import FunctionT, compiled, numba
+from quorate.rules.kernels import compiled, inlined
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -17,7 +17,7 @@ __all__ = ["learn_online", "margin", "online_votes", "step"]
 
 #: With so many features, those of the paper's S1, the kernel is quicker.
 _UNROLLED = 3
-#: From how many learners on that see the same their weights stand side by side.
+#: From how many learners on their weights stand side by side.
 _MANY = 4
 
 
@@ -87,13 +87,7 @@ def _each(rate: ArrayLike, n_learners: int) -> NDArray[np.float64]:
     return np.full(n_learners, rate, np.float64)
 
 
-def _inlined(function: FunctionT) -> FunctionT:
-    """Make a function part of every kernel that calls it: a call, or a slice to call it with, costs too much."""
-    part: FunctionT = numba.njit(inline="always", nogil=True)(function)
-    return part
-
-
-@_inlined
+@inlined
 def _margin(
     weights: NDArray[np.float64], place: int, features: NDArray[np.float64], slot: int, view: int, n_features: int
 ) -> float:
@@ -104,7 +98,7 @@ def _margin(
     return total
 
 
-@_inlined
+@inlined
 def _step(
     weights: NDArray[np.float64],
     place: int,
@@ -119,7 +113,7 @@ def _step(
 ) -> None:
     """One step of a learner down the gradient of the log loss, from where its weighted sum is `at`."""
     right = sign * at
-    small = math.exp(-abs(right))  # at most 1, whichever form of the slope it makes
+    small = exponential(-abs(right))  # at most 1, whichever form of the slope it makes
     slope = sign * (small if right > 0 else 1.0) / (1 + small)
     for number in range(n_features):
         weights[place, number] += rate * slope * features[slot, view, number]
@@ -152,85 +146,20 @@ def learn_online(
     votes: NDArray[np.int8],
 ) -> None:
     """What `online_votes` does, with the order in which labels are learned; `votes` is filled."""
-    if len(weights) >= _MANY and features.shape[1] == 1:
-        side_by_side = np.ascontiguousarray(weights.T)
-        _learn_alike(features[:, 0], labels, order, learned, rates, intercept_rates, tie, side_by_side, votes)
-        weights[:] = side_by_side.T
-    elif features.shape[2] == _UNROLLED:  # a loop of a known length takes half the time
-        _learn(features, labels, order, learned, rates, intercept_rates, tie, weights, votes, _UNROLLED)
+    if len(weights) < _MANY:
+        _learn(features, labels, order, learned, rates, intercept_rates, tie, weights, votes)
+        return
+    together = np.ascontiguousarray(weights.T)
+    if features.shape[2] == _UNROLLED:  # a loop of a known length takes two thirds of the time
+        _learn_together(features, labels, order, learned, rates, intercept_rates, tie, together, votes, _UNROLLED)
     else:
-        _learn(features, labels, order, learned, rates, intercept_rates, tie, weights, votes, features.shape[2])
+        n_features = features.shape[2]
+        _learn_together(features, labels, order, learned, rates, intercept_rates, tie, together, votes, n_features)
+    weights[:] = together.T
 
 
-@compiled
-def _learn_alike(
-    rows: NDArray[np.float64],
-    labels: NDArray[np.int8],
-    order: NDArray[np.int64],
-    learned: NDArray[np.int64],
-    rates: NDArray[np.float64],
-    intercept_rates: NDArray[np.float64],
-    tie: int,
-    weights: NDArray[np.float64],
-    votes: NDArray[np.int8],
-) -> None:
-    """The same for many learners that see the same: their weights stand side by side, several to a step."""
-    at, small = np.empty(weights.shape[1]), np.empty(weights.shape[1])
-    done = 0
-    for slot in range(len(rows)):
-        due = learned[slot]
-        _margins(weights, rows, slot, at)
-        for place in range(len(at)):
-            votes[slot, place] = tie if at[place] == 0 else (1 if at[place] > 0 else -1)
-        if due == done + 1 and order[done] == slot:  # then the weighted sums of the votes are those of the steps
-            _steps(weights, rows, labels, slot, rates, intercept_rates, at, small)
-            done += 1
-        while done < due:
-            _margins(weights, rows, order[done], at)
-            _steps(weights, rows, labels, order[done], rates, intercept_rates, at, small)
-            done += 1
-
-
-@_inlined
-def _margins(weights: NDArray[np.float64], rows: NDArray[np.float64], slot: int, at: NDArray[np.float64]) -> None:
-    n_features = rows.shape[1]
-    for place in range(len(at)):
-        at[place] = weights[n_features, place]
-    for number in range(n_features):
-        value = rows[slot, number]
-        for place in range(len(at)):
-            at[place] += weights[number, place] * value
-
-
-@_inlined
-def _steps(
-    weights: NDArray[np.float64],
-    rows: NDArray[np.float64],
-    labels: NDArray[np.int8],
-    slot: int,
-    rates: NDArray[np.float64],
-    intercept_rates: NDArray[np.float64],
-    at: NDArray[np.float64],
-    small: NDArray[np.float64],
-) -> None:
-    """One step of each from where its weighted sum is `at`, which is used up, as `small` is."""
-    n_features = rows.shape[1]
-    for place in range(len(at)):
-        at[place] *= labels[slot, place if labels.shape[1] > 1 else 0]
-        small[place] = math.exp(-abs(at[place]))  # in a loop of its own: the rest is done several at a time
-    for place in range(len(at)):
-        sign = float(labels[slot, place if labels.shape[1] > 1 else 0])
-        slope = sign * (small[place] if at[place] > 0 else 1.0) / (1 + small[place])
-        weights[n_features, place] += intercept_rates[place] * slope
-        at[place] = rates[place] * slope
-    for number in range(n_features):
-        value = rows[slot, number]
-        for place in range(len(at)):
-            weights[number, place] += at[place] * value
-
-
-@_inlined
-def _learn(
+@inlined
+def _learn_together(
     features: NDArray[np.float64],
     labels: NDArray[np.int8],
     order: NDArray[np.int64],
@@ -242,7 +171,95 @@ def _learn(
     votes: NDArray[np.int8],
     n_features: int,
 ) -> None:
-    own_view, own_label = features.shape[1] > 1, labels.shape[1] > 1
+    """The same for many learners: their weights stand side by side, several to a step."""
+    at, small = np.empty(weights.shape[1]), np.empty(weights.shape[1])
+    done = 0
+    for slot in range(len(features)):
+        due = learned[slot]
+        _margins(weights, features, slot, n_features, at)
+        for place in range(len(at)):
+            votes[slot, place] = 1 if at[place] > 0 else (-1 if at[place] < 0 else tie)
+        if due == done + 1 and order[done] == slot:  # then the weighted sums of the votes are those of the steps
+            _steps(weights, features, labels, slot, n_features, rates, intercept_rates, at, small)
+            done += 1
+        while done < due:
+            _margins(weights, features, order[done], n_features, at)
+            _steps(weights, features, labels, order[done], n_features, rates, intercept_rates, at, small)
+            done += 1
+
+
+@inlined
+def _margins(
+    weights: NDArray[np.float64], features: NDArray[np.float64], slot: int, n_features: int, at: NDArray[np.float64]
+) -> None:
+    """The weighted sum of each learner."""
+    if features.shape[1] > 1:
+        for place in range(len(at)):
+            total = weights[n_features, place]
+            for number in range(n_features):
+                total += weights[number, place] * features[slot, place, number]
+            at[place] = total
+    else:
+        for place in range(len(at)):
+            at[place] = weights[n_features, place]
+        for number in range(n_features):
+            value = features[slot, 0, number]
+            for place in range(len(at)):
+                at[place] += weights[number, place] * value
+
+
+@inlined
+def _steps(
+    weights: NDArray[np.float64],
+    features: NDArray[np.float64],
+    labels: NDArray[np.int8],
+    slot: int,
+    n_features: int,
+    rates: NDArray[np.float64],
+    intercept_rates: NDArray[np.float64],
+    at: NDArray[np.float64],
+    small: NDArray[np.float64],
+) -> None:
+    """One step of each from where its weighted sum is `at`, which is used up, as `small` is."""
+    # Short loops: so each is done several at a time.
+    for place in range(len(at)):
+        small[place] = exponential(-abs(at[place]))
+    if labels.shape[1] > 1:
+        for place in range(len(at)):
+            sign = float(labels[slot, place])
+            at[place] = sign * (small[place] if sign * at[place] > 0 else 1.0) / (1 + small[place])
+    else:
+        sign = float(labels[slot, 0])
+        for place in range(len(at)):
+            at[place] = sign * (small[place] if sign * at[place] > 0 else 1.0) / (1 + small[place])
+    for place in range(len(at)):
+        weights[n_features, place] += intercept_rates[place] * at[place]
+    for place in range(len(at)):
+        at[place] *= rates[place]
+    for number in range(n_features):
+        if features.shape[1] > 1:
+            for place in range(len(at)):
+                weights[number, place] += at[place] * features[slot, place, number]
+        else:
+            value = features[slot, 0, number]
+            for place in range(len(at)):
+                weights[number, place] += at[place] * value
+
+
+@inlined
+def _learn(
+    features: NDArray[np.float64],
+    labels: NDArray[np.int8],
+    order: NDArray[np.int64],
+    learned: NDArray[np.int64],
+    rates: NDArray[np.float64],
+    intercept_rates: NDArray[np.float64],
+    tie: int,
+    weights: NDArray[np.float64],
+    votes: NDArray[np.int8],
+) -> None:
+    """The same for few, one after the other."""
+    n_features, own_view, own_label = features.shape[2], features.shape[1] > 1, labels.shape[1] > 1
     done = 0
     for slot in range(len(features)):
         due = learned[slot]

@@ -33,6 +33,12 @@ def compiled(function: FunctionT) -> FunctionT:
     return fast
 
 
+def inlined(function: FunctionT) -> FunctionT:
+    """Make a function part of every kernel that calls it: a call, or a slice to call it with, costs too much."""
+    part: FunctionT = numba.njit(inline="always", nogil=True)(function)
+    return part
+
+
 def fits(weights: list[list[int]], n_slots: int) -> bool:
     """Whether 64 bits hold every weight and every sum of weights over the next `n_slots` slots."""
     largest = max(max(max(vector), -min(vector)) for vector in weights)
