@@ -9,6 +9,7 @@ it is made from, a vote for the decisions it may be ahead of, a label for its de
 from __future__ import annotations
 
 import asyncio
+import inspect
 import statistics
 import tempfile
 from bisect import bisect_left
@@ -24,6 +25,7 @@ from quorate.log import JetStreamLog
 from quorate.log.broker import Broker
 from quorate.log.connection import connect
 from quorate.log.reading import FETCH
+from quorate.node import Node
 from quorate.runtime.schema import EnsembleTable
 
 __all__ = ["BATCHES", "CatchUp", "Latency", "measure"]
@@ -35,6 +37,8 @@ BATCHES: dict[str, tuple[dict[str, Any], int]] = {
     "long": ({}, 60_000),
     "unbatched": ({"ahead": EnsembleTable(name="any").ahead, "batch": 1}, 600),
 }
+#: How far ahead a node votes where it is told nothing.
+AHEAD: int = inspect.signature(Node).parameters["ahead"].default
 #: At a rate: how many slots a second, and for how long.
 RATE, LIVE_SLOTS = 100.0, 1000
 
@@ -86,7 +90,7 @@ async def _measure(repeats: int) -> tuple[dict[str, list[CatchUp]], dict[str, li
         for turn in range(repeats):
             for name, (options, n_slots) in BATCHES.items():
                 rounds[name].append(await catch_up(broker, f"{name}-{turn}", n_slots, options))
-            decided, round_trip = await at_a_rate(broker, f"live-{turn}", {})
+            decided, round_trip = await at_a_rate(broker, f"live-{turn}")
             live["a decision"].append(decided)
             live["a raw round trip"].append(round_trip)
     return rounds, live
@@ -100,13 +104,11 @@ async def catch_up(broker: Broker, name: str, n_slots: int, options: dict[str, A
         before_s = _cpu_s(broker)
         spans: list[Span] = await side_by_side(ours, [(work, each) for each in NAMES])
         between_s = _cpu_s(broker)
-        ahead = int(options.get("ahead", 256))
-        by_name = await published(broker, f"{name}-our", f"{name}-raw", ahead)
+        by_name = await published(broker, f"{name}-our", int(options.get("ahead", AHEAD)))
         n_messages = sum(map(len, by_name.values()))
         work, after_s = work._replace(ensemble=f"{name}-raw"), _cpu_s(broker)
         others: list[Span] = await side_by_side(raw, [(work, by_name[each], n_messages, True) for each in NAMES])
         end_s = _cpu_s(broker)
-        by_name = await published(broker, f"{name}-our", f"{name}-hasty", ahead)
         work = work._replace(ensemble=f"{name}-hasty")
         hasty: list[Span] = await side_by_side(raw, [(work, by_name[each], n_messages, False) for each in NAMES])
     n_slots_covered = n_slots * (2 * len(NAMES) + 1)
@@ -122,15 +124,15 @@ async def catch_up(broker: Broker, name: str, n_slots: int, options: dict[str, A
     )
 
 
-async def at_a_rate(broker: Broker, name: str, options: dict[str, Any]) -> tuple[Latency, Latency]:
+async def at_a_rate(broker: Broker, name: str) -> tuple[Latency, Latency]:
     """How long a decision takes from when its instance is there, and how long a message takes there and back."""
     with tempfile.TemporaryDirectory() as folder:
-        work = Work(broker.address, f"{name}-our", Path(folder), LIVE_SLOTS, options, RATE)
+        work = Work(broker.address, f"{name}-our", Path(folder), LIVE_SLOTS, {}, RATE)
         await _declare(broker, f"{name}-our", f"{name}-raw")
         taken = await side_by_side(ours_live, [(work, each) for each in NAMES])
-        by_name = await published(broker, f"{name}-our", f"{name}-raw", 256)
+        by_name = await published(broker, f"{name}-our", AHEAD)
         work = work._replace(ensemble=f"{name}-raw")
-        own = {each: [one for one in by_name[each] if one.subject.endswith(each)] for each in NAMES}  # no labels
+        own = {each: [one for one in by_name[each] if one.kind.endswith(each)] for each in NAMES}  # no labels
         others = await side_by_side(raw_live, [(work, own[each], each) for each in NAMES])
     return Latency.of([each for some in taken for each in some]), Latency.of([each for some in others for each in some])
 
@@ -142,8 +144,8 @@ async def _declare(broker: Broker, *ensembles: str) -> None:
     await connection.close()
 
 
-async def published(broker: Broker, ensemble: str, other: str, ahead: int) -> dict[str, list[Message]]:
-    """Who published what, as if it were for another ensemble, and what it had to wait for."""
+async def published(broker: Broker, ensemble: str, ahead: int) -> dict[str, list[Message]]:
+    """Who published what, and what it had to wait for."""
     decided: dict[str, list[Decided]] = {name: [] for name in NAMES}
     place = 0
     connection = await nats.connect(broker.address)
@@ -157,9 +159,8 @@ async def published(broker: Broker, ensemble: str, other: str, ahead: int) -> di
             *_, last = message.subject.split(".")
             name = last if last in found else NAMES[0]
             after = _waited_for(decode(message.data), place, decided[name], ahead)
-            headers = {**(message.headers or {}), "Nats-Expected-Stream": f"quorate-{other}"}
-            subject = message.subject.replace(ensemble, other)
-            found[name].append(Message(subject, message.data, headers, after))
+            kind = message.subject.removeprefix(f"quorate.{ensemble}.")
+            found[name].append(Message(kind, message.data, message.headers or {}, after))
             await message.ack()
     await connection.close()
     return found

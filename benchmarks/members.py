@@ -45,11 +45,17 @@ class Work(NamedTuple):
 class Message(NamedTuple):
     """What one of our nodes published."""
 
-    subject: str
+    kind: str
+    """The end of its subject."""
     payload: bytes
     headers: dict[str, str]
     after: int
     """How many messages it had to have read before."""
+
+    def to(self, ensemble: str) -> dict[str, Any]:
+        """What nats-py publishes for another ensemble."""
+        headers = {**self.headers, "Nats-Expected-Stream": f"quorate-{ensemble}"}
+        return {"subject": f"quorate.{ensemble}.{self.kind}", "payload": self.payload, "headers": headers}
 
 
 def instances_of(name: str, n_slots: int) -> list[Instance]:
@@ -119,13 +125,14 @@ async def raw(gate: Gate, work: Work, messages: Sequence[Message], n_messages: i
 
     # The broker pushes: that is the quickest that nats-py can do.
     await js.subscribe(f"quorate.{work.ensemble}.>", stream=f"quorate-{work.ensemble}", ordered_consumer=True, cb=count)
+    prepared = [(each.after, each.to(work.ensemble)) for each in messages]
     begin, cpu_s = await gate(), time.process_time()
     answers = []
-    for each in messages:
-        while waits and n_read < each.after:
+    for after, message in prepared:
+        while waits and n_read < after:
             more.clear()
             await more.wait()
-        answers.append(await js.publish_async(each.subject, each.payload, headers=each.headers))
+        answers.append(await js.publish_async(**message))
     await asyncio.gather(*answers)
     await done.wait()
     span = Span(begin, time.monotonic(), time.process_time() - cpu_s)
@@ -202,10 +209,10 @@ async def raw_live(gate: Gate, work: Work, messages: Sequence[Message], name: st
 
     async def publish() -> None:
         answers = []
-        for place, (subject, payload, headers, _) in enumerate(messages):
+        for place, message in enumerate(messages):
             await _until(begin + place * work.n_slots / work.rate / len(messages))
-            sent[payload] = time.monotonic()
-            answers.append(await js.publish_async(subject, payload, headers=dict(headers) or None))
+            sent[message.payload] = time.monotonic()
+            answers.append(await js.publish_async(**message.to(work.ensemble)))
         await asyncio.gather(*answers)
 
     publishing = asyncio.ensure_future(publish())

@@ -11,15 +11,13 @@ import nats.aio.client
 import nats.errors
 
 from quorate.log.handover import Handover
-from quorate.log.parser import QuickParser
+from quorate.log.parser import QuickParser, is_status
 
 __all__ = ["STEP_S", "Client"]
 
 _logger = logging.getLogger("quorate.log")
 #: How long a broker may take for each step of connecting, and for closing.
 STEP_S = 2
-#: Where a header has a space if it is a word of the broker's own: ``NATS/1.0 404 No Messages``.
-_STATUS_AT = len("NATS/1.0")
 
 
 class Delivered(NamedTuple):
@@ -55,7 +53,7 @@ class Client(nats.aio.client.Client):
         return super()._connect_command()
 
     async def _process_headers(self, headers: Any) -> Any:
-        if not headers or headers[_STATUS_AT : _STATUS_AT + 1] != b" ":
+        if not is_status(headers):
             return None  # those of a message are nobody's business, and reading them takes longer than all the rest
         try:
             return await super()._process_headers(headers)
@@ -63,16 +61,22 @@ class Client(nats.aio.client.Client):
             return None
 
     async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: Any) -> None:
-        subscription = self._subs.get(sid)
-        handover = getattr(getattr(subscription, "_cb", None), "__self__", None)
-        if isinstance(handover, Handover):
-            found = await self._process_headers(headers) if headers else None
-            try:
-                handover.at_once(Delivered(_text(subject), _text(reply), data, found))
-            except Exception:  # it would end all reading
-                _logger.exception("a message on %r could not be taken", _text(subject))
-        else:
+        found = await self._process_headers(headers)
+        if not self.hand_over(sid, subject, reply, data, found):
             await super()._process_msg(sid, subject, reply, data, headers)
+
+    def hand_over(
+        self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: dict[str, str] | None = None
+    ) -> bool:
+        """Give a message to a subscription that takes it at once; False where there is none of that kind."""
+        handover = getattr(getattr(self._subs.get(sid), "_cb", None), "__self__", None)
+        if not isinstance(handover, Handover):
+            return False
+        try:
+            handover.at_once(Delivered(_text(subject), _text(reply), data, headers))
+        except Exception:  # it would end all reading
+            _logger.exception("a message on %r could not be taken", _text(subject))
+        return True
 
     def _build_message(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: Any) -> Any:
         subject, reply = (_text(each).encode() for each in (subject, reply))

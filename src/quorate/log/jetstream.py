@@ -218,9 +218,13 @@ class JetStreamLog:
         while not self._closed.is_set():
             try:
                 await self._check_first(position)
-                async for entry in self._fetched(position):
-                    position, back_off = entry.position, BACK_OFF_S
-                    yield entry
+                async with self._messages(position) as messages:
+                    async for some in messages:
+                        for place, message in some:
+                            if place > position + 1:
+                                await self._check_first(position)
+                            position, back_off = place, BACK_OFF_S
+                            yield checked_entry_of(self.ensemble, place, message.subject, message.data)
             except (TimeoutError, self._errors.Error, OSError) as error:
                 if self._connection.is_closed and not self._closed.is_set():
                     raise self._lost(f"reading {self.stream!r} ended: the connection was closed") from None
@@ -248,17 +252,14 @@ class JetStreamLog:
                 "max_bytes) are too tight for how long this reader was away"
             )
 
-    async def _fetched(self, position: int) -> AsyncIterator[Entry]:
-        """Give entries until something is amiss."""
+    @contextlib.asynccontextmanager
+    async def _messages(self, position: int) -> AsyncIterator[AsyncIterator[list[tuple[int, Any]]]]:
+        """Places and messages after a place, until something is amiss."""
         reader = Reader(self._connection, self._watch, self.stream, position)
         self._readers.add(reader)
         try:
             async with contextlib.aclosing(reader.messages()) as messages:
-                async for place, message in messages:
-                    if place > position + 1:
-                        await self._check_first(position)
-                    position = place
-                    yield checked_entry_of(self.ensemble, place, message.subject, message.data)
+                yield messages
         finally:
             self._readers.discard(reader)
 

@@ -6,9 +6,20 @@ from typing import Any
 
 from nats.protocol.parser import Parser
 
-__all__ = ["QuickParser"]
+__all__ = ["QuickParser", "is_status"]
 
+#: Where a header has a space if it is a word of the broker's own.
+_STATUS_AT = len("NATS/1.0")
 _END, _MESSAGES = b"\r\n", (b"MSG ", b"HMSG ")
+
+
+def is_status(headers: bytes | None) -> bool:
+    """Whether a header is a word of the broker's own.
+
+    >>> is_status(b"NATS/1.0 404 No Messages"), is_status(b"NATS/1.0"), is_status(None)
+    (True, False, False)
+    """
+    return headers is not None and headers[_STATUS_AT : _STATUS_AT + 1] == b" "
 
 
 class QuickParser(Parser):  # type: ignore[misc, unused-ignore]
@@ -38,7 +49,7 @@ class QuickParser(Parser):  # type: ignore[misc, unused-ignore]
 
     async def _take(self, data: bytes, at: int) -> int:
         """Hand over the whole messages from a place on; give where they end."""
-        process = self.nc._process_msg
+        process, hand_over = self.nc._process_msg, self.nc.hand_over
         while data.startswith(_MESSAGES, at) and (line_end := data.find(_END, at)) > 0:
             kind, subject, sid, *reply, size = data[at:line_end].split(b" ")
             header_size = int(reply.pop()) if kind == b"HMSG" else 0
@@ -47,5 +58,7 @@ class QuickParser(Parser):  # type: ignore[misc, unused-ignore]
                 break
             at = stop + len(_END)
             headers = data[start : start + header_size] if header_size else None
-            await process(int(sid), subject, reply[0] if reply else b"", data[start + header_size : stop], headers)
+            message = int(sid), subject, reply[0] if reply else b"", data[start + header_size : stop]
+            if is_status(headers) or not hand_over(*message):  # the rest needs no task's turn
+                await process(*message, headers)
         return at

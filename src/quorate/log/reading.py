@@ -67,8 +67,8 @@ class Reader:
         self._stopped = True
         self._take(None)
 
-    async def messages(self) -> AsyncGenerator[tuple[int, Any], None]:
-        """Give the places and messages of the stream, until stopped.
+    async def messages(self) -> AsyncGenerator[list[tuple[int, Any]], None]:
+        """Give the places and messages of the stream, so many at once as have arrived, until stopped.
 
         Raises
         ------
@@ -88,19 +88,24 @@ class Reader:
                     if not left:
                         await self._connection.publish(next_, _NEXT, reply=inbox)
                         left = FETCH
-                    message = await self._next()
-                    if message is None:
-                        if refusal.done():
-                            refusal.result()
-                    elif not message.reply.startswith("$JS.ACK."):
-                        _check_status(message)
-                        left = 0
-                    else:
-                        left, count = left - 1, count + 1
-                        consumer, place, delivered = _place(message.reply)
-                        if (consumer, delivered) != (self._name, count):
-                            raise ConnectionError("an entry was lost on the way")
-                        yield place, message
+                    await self._some()
+                    given = []
+                    while self._arrived and left:
+                        message = self._arrived.popleft()
+                        if message is None:
+                            if refusal.done():
+                                refusal.result()
+                        elif not message.reply.startswith("$JS.ACK."):
+                            _check_status(message)
+                            left = 0
+                        else:
+                            left, count = left - 1, count + 1
+                            consumer, place, delivered = _place(message.reply)
+                            if (consumer, delivered) != (self._name, count):
+                                raise ConnectionError("an entry was lost on the way")
+                            given.append((place, message))
+                    if given:
+                        yield given
         finally:
             with contextlib.suppress(Exception):
                 await subscription.unsubscribe()
@@ -123,8 +128,8 @@ class Reader:
         if self._wanted is not None and not self._wanted.done():
             self._wanted.set_result(None)
 
-    async def _next(self) -> Any:
-        """The next message; None when there is something else to look at."""
+    async def _some(self) -> None:
+        """Wait for a message, or None, which is there when there is something else to look at."""
         if not self._arrived:  # neither a queue nor a timeout's context: this is done for each entry of a quiet log
             loop = asyncio.get_running_loop()
             self._wanted = loop.create_future()
@@ -133,7 +138,6 @@ class Reader:
                 await self._wanted
             finally:
                 silence.cancel()
-        return self._arrived.popleft()
 
 
 def _give_up(wanted: asyncio.Future[None]) -> None:
