@@ -22,7 +22,6 @@ from quorate.paper.s3_claims import s3_claims
 from quorate.paper.table import pieces, run_table
 from quorate.paper.table_claims import STREAMS, table_claims
 from quorate.paper.verdicts import Claim
-from quorate.schemes.marks import MEANINGS, entries
 from quorate.streams import REAL_STREAMS, load
 
 __all__ = ["PARTS", "reproduce"]
@@ -159,6 +158,8 @@ class _Run:
         return found, s3_claims(found)
 
     def related(self) -> tuple[list[dict[str, Any]], list[Claim]]:
+        from quorate.schemes.marks import MEANINGS, entries  # River's base classes take a second
+
         marks = [
             {"name": entry.name, "kind": entry.kind, "source": entry.source}
             | {"cells": dict(zip(MEANINGS, entry.cells, strict=True))}

@@ -24,7 +24,6 @@ from quorate.rules import (
     WeightedMajority,
     Winnow2,
 )
-from quorate.schemes import SCHEMES
 from quorate.streams import RealStream
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ def run_table(
     advance
         Called after each piece of work: the rules at each start, and each scheme.
     """
-    chosen = list(SCHEMES) if schemes is None else list(schemes)
+    chosen = _scheme_names() if schemes is None else list(schemes)
     starts = _starts(stream, n_starts)
     n_rows = rows_needed(stream)
     slices = [
@@ -109,9 +108,15 @@ def run_table(
     }
 
 
+def _scheme_names() -> list[str]:
+    from quorate.schemes import SCHEMES  # River's base classes take a second
+
+    return list(SCHEMES)
+
+
 def pieces(stream: RealStream, schemes: Sequence[str] | None = None, n_starts: int = STARTS) -> int:
     """How often `run_table` advances."""
-    return len(_starts(stream, n_starts)) + len(SCHEMES if schemes is None else schemes)
+    return len(_starts(stream, n_starts)) + len(_scheme_names() if schemes is None else schemes)
 
 
 def _starts(stream: RealStream, n_starts: int) -> list[int]:
