@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from quorate.errors import CredentialsError, LocalError, LogError
+from quorate.errors import CredentialsError, LocalError, LogError, RefusedError
 from quorate.events import Decision, Decisions, Event, Join, Label, Labels, Leave, Vote, Votes, encode
 from quorate.log import Entry, Faults, JetStreamLog, Log, MemoryLog, SimulatedLog, run_in_virtual_time
 from quorate.log.broker import Broker, broker_binary, start_cluster
@@ -506,6 +506,46 @@ def test_a_change_without_a_number_is_no_repeat() -> None:
             changes: list[Event] = [Join("lima"), Leave("lima"), Join("lima")]
             await log.append(changes)
             assert [entry.event for entry in await some(log, 3)] == changes
+
+    asyncio.run(story())
+
+
+# What has arrived together
+
+
+def test_what_arrived_before_the_broker_refused_is_given() -> None:
+    async def story() -> None:
+        async with jetstream() as log:
+            votes: list[Event] = [Vote(slot, "paris", 1) for slot in range(300)]
+            await log.append(votes[:1])
+            read: list[Event | None] = []
+
+            async def reading() -> None:
+                async for entry in log.read():
+                    read.append(entry.event)
+                    if len(read) == 1:
+                        await log.append(votes[1:])
+                        await asyncio.sleep(0.5)
+                        log._watch.lose(RefusedError("not any more"))
+                        await asyncio.sleep(0.1)
+
+            with pytest.raises(RefusedError, match="not any more"):
+                await reading()
+            assert read == votes
+
+    asyncio.run(story())
+
+
+def test_nothing_comes_after_closing_though_it_has_arrived() -> None:
+    async def story() -> None:
+        async with jetstream() as log:
+            await log.append([Vote(slot, "paris", 1) for slot in range(300)])
+            read = 0
+            async for _ in log.read():
+                read += 1
+                if read == 100:
+                    await log.close()
+            assert read == 100
 
     asyncio.run(story())
 

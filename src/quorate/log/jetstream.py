@@ -221,6 +221,8 @@ class JetStreamLog:
                 async with self._messages(position) as messages:
                     async for some in messages:
                         for place, message in some:
+                            if self._closed.is_set():
+                                return
                             if place > position + 1:
                                 await self._check_first(position)
                             position, back_off = place, BACK_OFF_S

@@ -89,13 +89,17 @@ class Reader:
                         await self._connection.publish(next_, _NEXT, reply=inbox)
                         left = FETCH
                     await self._some()
-                    given = []
+                    given: list[tuple[int, Any]] = []
                     while self._arrived and left:
-                        message = self._arrived.popleft()
+                        message = self._arrived[0]
+                        is_entry = message is not None and message.reply.startswith("$JS.ACK.")
+                        if given and not is_entry:
+                            break  # what came before it is given first: it may end reading
+                        self._arrived.popleft()
                         if message is None:
                             if refusal.done():
                                 refusal.result()
-                        elif not message.reply.startswith("$JS.ACK."):
+                        elif not is_entry:
                             _check_status(message)
                             left = 0
                         else:
