@@ -17,7 +17,7 @@ extending, types, ir = (
     load(module, "A rule's compiled run") for module in ("numba.extending", "numba.core.types", "llvmlite.ir")
 )
 
-_LEAST = -708.0  # the exponential of less is no normal number
+_LEAST = -708.0  # the exponential of little less is no normal number
 _LOG2_E = 1 / math.log(2)
 _HIGH, _LOW = (float.fromhex(bits) for bits in ("0x1.62e42feep-1", "0x1.a39ef35793c76p-33"))  # together log(2)
 _ROUND = 1.5 * 2**52  # what is added to it loses its fraction, and its last bits are the whole number
@@ -38,21 +38,21 @@ def _number(typing: Any, bits: Any) -> Any:
 
 @inlined
 def exponential(x: float) -> float:
-    """The exponential of a number up to 0, within two units in the last place; of less than -708 as of that.
+    """The exponential of a number up to 0, within three units in the last place; 0 of less than -708.
 
     >>> from quorate.rules.kernels import numba
     >>> run = numba.njit(lambda x: exponential(x))
     >>> run(0.0), run(-1.0), run(-1e9)
-    (1.0, 0.36787944117144233, 3.3075530036384083e-308)
+    (1.0, 0.36787944117144233, 0.0)
     """
-    x = max(x, _LEAST)
-    moved = x * _LOG2_E + _ROUND
+    within = max(x, _LEAST)
+    moved = within * _LOG2_E + _ROUND
     whole = moved - _ROUND
-    rest = (x - whole * _HIGH) - whole * _LOW
+    rest = (within - whole * _HIGH) - whole * _LOW
     # The series, in an order that leaves little to wait for.
     p2 = rest * rest
     p4 = p2 * p2
     low = ((1.0 + rest) + (C2 + C3 * rest) * p2) + ((C4 + C5 * rest) + (C6 + C7 * rest) * p2) * p4
     high = ((C8 + C9 * rest) + (C10 + C11 * rest) * p2) + (C12 + C13 * rest) * p4
     power: float = _number((_bits(moved) + 1023) << 52)
-    return (low + high * (p4 * p4)) * power
+    return 0.0 if x < _LEAST else (low + high * (p4 * p4)) * power

@@ -178,7 +178,7 @@ def _learn_together(
         due = learned[slot]
         _margins(weights, features, slot, n_features, at)
         for place in range(len(at)):
-            votes[slot, place] = 1 if at[place] > 0 else (-1 if at[place] < 0 else tie)
+            votes[slot, place] = 1 if at[place] > 0 else (tie if at[place] == 0 else -1)
         if due == done + 1 and order[done] == slot:  # then the weighted sums of the votes are those of the steps
             _steps(weights, features, labels, slot, n_features, rates, intercept_rates, at, small)
             done += 1

@@ -17,7 +17,7 @@ from quorate.rules.inputs import learning_order
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["compiled", "fits", "late_order", "pwm", "pwm_late", "run_pwm_late", "wide"]
+__all__ = ["compiled", "fits", "inlined", "late_order", "pwm", "pwm_late", "run_pwm_late", "wide"]
 
 numba = load("numba", "A rule's compiled run")
 
