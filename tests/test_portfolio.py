@@ -18,7 +18,7 @@ from quorate.errors import CertificateError, LocalError, SnapshotError
 from quorate.evaluate import Recording, shares_over_time
 from quorate.paper.portfolio import compared, without
 from quorate.paper.portfolio_streams import Stream, synthetic_streams
-from quorate.rules import AverageMajority, PreviousLabel, Rule, Winnow2, check_rule
+from quorate.rules import AdaBoostWeights, AverageMajority, PreviousLabel, Rule, Winnow2, check_rule
 from quorate.rules import portfolio_steps as steps
 from quorate.rules.portfolio_kernels import Trace
 from quorate.streams import NEVER
@@ -32,6 +32,10 @@ def drawn(
     votes = np.where(rng.random((n_slots, n_learners)) < wrong, -labels[:, None], labels[:, None]).astype(np.int8)
     votes[rng.random(votes.shape) < absent] = 0
     return votes, labels
+
+
+def fitted(n_learners: int, seed: int) -> Portfolio:
+    return Portfolio(n_learners).fit(*drawn(seed, 60, n_learners, absent=0.1))
 
 
 def traced(votes: Any, labels: Any, arrivals: Any = None) -> tuple[Portfolio, Trace, Any]:
@@ -143,10 +147,12 @@ def test_it_keeps_the_conventions_of_rules() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(1, 6), st.integers(0, 120), st.sampled_from([0.0, 0.3]), st.integers(0, 2**32))
-def test_a_run_is_the_loop_and_goes_through_json(n_learners: int, n_slots: int, absent: float, seed: int) -> None:
+@given(st.integers(1, 6), st.integers(0, 120), st.sampled_from([0.0, 0.3]), st.integers(0, 2**32), st.booleans())
+def test_a_run_is_the_loop_and_goes_through_json(
+    n_learners: int, n_slots: int, absent: float, seed: int, is_fitted: bool
+) -> None:
     votes, labels = drawn(seed, n_slots, n_learners, absent=absent)
-    ran, looped = Portfolio(n_learners), Portfolio(n_learners)
+    ran, looped = (fitted(n_learners, seed) if is_fitted else Portfolio(n_learners) for _ in range(2))
     expected = []
     for row, label in zip(votes.tolist(), labels.tolist(), strict=True):
         expected.append(looped.predict(row))
@@ -156,9 +162,10 @@ def test_a_run_is_the_loop_and_goes_through_json(n_learners: int, n_slots: int, 
     assert ran.snapshot() == looped.snapshot()
 
 
-def test_what_a_slot_was_decided_by_is_kept_with_it_through_snapshots_and_changes_of_membership() -> None:
+@pytest.mark.parametrize("make", [Portfolio, lambda n_learners: fitted(n_learners, 1)], ids=["new", "fitted"])
+def test_what_a_slot_was_decided_by_is_kept_with_it_through_snapshots_and_changes_of_membership(make: Any) -> None:
     rng = np.random.default_rng(5)
-    straight, saved = (Learner("a", ["a", "b"], Portfolio(2), horizon=40) for _ in range(2))
+    straight, saved = (Learner("a", ["a", "b"], make(2), horizon=40) for _ in range(2))
     assert isinstance(straight.rule, Portfolio)
     events: list[Any] = []
     for slot in range(200):
@@ -221,14 +228,33 @@ def test_when_a_long_stretch_of_one_label_ends_the_learners_are_believed(label: 
 
 def test_fitting_teaches_the_members_and_leaves_open_whom_to_trust() -> None:
     votes, labels = drawn(31, 400, 5, absent=0.1)
-    rule, ran = Portfolio(5), Portfolio(5)
+    rule, ran = Portfolio(5), Portfolio(6)
     rule.run(-votes, labels)  # is forgotten
-    ran.run(votes, labels)
+    boosted = AdaBoostWeights(5).fit(votes, labels).run(votes, labels)
+    ran.run(np.column_stack((votes, boosted)), labels)  # what is fitted is one more voter
     assert rule.fit(votes, labels) is rule
-    for name, values in rule._state.items():
-        assert values == (Portfolio(5) if name in ("shares", "top") else ran)._state[name]
+    for name in ("linear", "winnow", "last", "shares", "top"):
+        assert rule._state[name] == (Portfolio(6) if name in ("shares", "top") else ran)._state[name]
+    shares = rule.explain()
+    assert shares["fitted weights"] == shares["learner-5"]
+    assert len(rule.weights) == 6
     assert Portfolio.restore(rule.snapshot()).snapshot() == rule.snapshot()
     assert rule.fit(votes[:0], labels[:0]).snapshot() == Portfolio(5).snapshot()
+
+
+def test_what_was_fitted_votes_after_all_who_join() -> None:
+    votes, labels = drawn(33, 400, 3)
+    rule = Portfolio(3).fit(votes, labels)
+    before = rule.snapshot()
+    rule.join()
+    assert rule._state["fitted"][-1] == 0
+    assert [rule._all((*row, 0))[-1] for row in votes.tolist()] == [
+        Portfolio.restore(before)._all(tuple(row))[-1] for row in votes.tolist()
+    ]
+    rule.leave(3)
+    assert rule.snapshot() == before
+    rule.leave(0)
+    assert rule._state["fitted"] == before["fitted"][1:]
 
 
 def test_notes_are_checked() -> None:
@@ -250,6 +276,8 @@ def test_notes_are_checked() -> None:
         ("linear", [math.nan] * 20),
         ("shares", [0.0] * 60),
         ("last", [2.0]),
+        ("fitted", [1.0, 2.0]),
+        ("fitted", [math.nan]),
         ("top", [0.5, 0.5, 0.0, 0.0]),
     ],
 )

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Stream", "synthetic_streams"]
 
-N_SLOTS = 20_000
+#: How long a stream is, and the block before it.
+N_SLOTS, N_BEFORE = 20_000, 2000
 
 
 class Stream(NamedTuple):
@@ -26,16 +27,27 @@ class Stream(NamedTuple):
     votes: NDArray[np.int8]
     labels: NDArray[np.int8]
     tuning: tuple[NDArray[np.int8], NDArray[np.int8]] | None = None
+    """Those of a block before it, for rules that are fitted."""
+
+    def after(self, n_slots: int) -> Stream:
+        """The same, its first slots taken for the block."""
+        block = self.votes[:n_slots], self.labels[:n_slots]
+        return Stream(self.name, self.votes[n_slots:], self.labels[n_slots:], block)
 
 
 def synthetic_streams(seed: int = 23, n_slots: int = N_SLOTS) -> Iterator[Stream]:
-    """The streams, one after the other.
+    """The streams, one after the other, each with a block before it.
 
     Examples
     --------
     >>> [stream.name for stream in synthetic_streams(n_slots=10)][:3]
     ['S1', 'S2 published', 'S2 written']
     """
+    for stream in _whole(seed, N_BEFORE + n_slots):
+        yield stream.after(N_BEFORE)
+
+
+def _whole(seed: int, n_slots: int) -> Iterator[Stream]:
     hyperplane = RotatingHyperplane(seed=seed)
     yield Stream("S1", hyperplane.perfect_votes(0, n_slots), hyperplane.simulation(0, n_slots).labels)
     yield _online("S2 published", EventDetection.as_published(seed=seed), n_slots)

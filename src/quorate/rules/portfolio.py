@@ -11,7 +11,8 @@ import msgspec
 from quorate.errors import LocalError, SnapshotError
 from quorate.rules import portfolio_steps as steps
 from quorate.rules.base import BaseRule, read_state
-from quorate.rules.inputs import as_label, as_votes
+from quorate.rules.fitted_voter import fitted_weights, with_fitted, with_fitted_column
+from quorate.rules.inputs import as_label, as_matrix, as_votes
 
 if TYPE_CHECKING:
     from typing import Self
@@ -77,6 +78,7 @@ class Portfolio(BaseRule):
             "shares": [prior for prior in steps.PRIOR for _ in range(steps.N_COPIES)] + _shares_of_one(n) * n,
             "top": [1 / steps.N_COPIES] * steps.N_COPIES,
             "last": [0.0],
+            "fitted": [],
         }
         self._tables = steps.TABLES
         self._answers = [0] * steps.N_MEMBERS  # scratch, as the two below
@@ -90,7 +92,7 @@ class Portfolio(BaseRule):
         What is put on members that combine votes is not in it: `explain` shows that.
         """
         shares, n = self._state["shares"], steps.N_COPIES
-        starts = [0, *range(_FIXED, len(shares), 2 * n)]
+        starts = [0, *range(_FIXED, _FIXED + 2 * n * self.n_learners, 2 * n)]
         return [sum(shares[at : at + n]) / n - sum(shares[at + n : at + 2 * n]) / n for at in starts]
 
     def explain(self, names: Sequence[str] | None = None) -> dict[str, float]:
@@ -111,7 +113,8 @@ class Portfolio(BaseRule):
             names = [f"learner-{place}" for place in range(1, self.n_learners + 1)]
         elif len(names) != self.n_learners:
             raise LocalError(f"{len(names)} names were given for {self.n_learners} learners")
-        members = [*steps.MEMBERS, *(name for learner in names for name in (learner, f"not {learner}"))]
+        voters = [*names, "fitted weights"] if self._state["fitted"] else names
+        members = [*steps.MEMBERS, *(name for voter in voters for name in (voter, f"not {voter}"))]
         shares, top, n = self._state["shares"], self._state["top"], steps.N_COPIES
         totals = [math.fsum(shares[copy::n]) for copy in range(n)]
         return {
@@ -121,7 +124,7 @@ class Portfolio(BaseRule):
 
     def share(self, votes: tuple[int, ...]) -> float:
         """The part of the shares that stands behind +1, from 0 to 1, of the members that are awake."""
-        self._look(votes)
+        self._look(self._all(votes))
         top, leans, awake = self._state["top"], self._scratch[7:11], self._scratch[11:15]
         behind = sum(share * (0.5 + 0.5 * lean / total) for share, lean, total in zip(top, leans, awake, strict=True))
         return min(1.0, behind / sum(top))
@@ -132,7 +135,7 @@ class Portfolio(BaseRule):
         >>> Portfolio(2).note([1, 1])
         11184789
         """
-        self._look(as_votes(votes, self.n_learners))
+        self._look(self._all(as_votes(votes, self.n_learners)))
         note = 0
         for answer in reversed([*self._answers[_VARYING], *self._copies]):
             note = 4 * note + int(answer) + 1
@@ -154,7 +157,7 @@ class Portfolio(BaseRule):
         """
         if note is None:
             return super().update(votes, label, synchronous=synchronous)
-        checked, truth = as_votes(votes, self.n_learners), as_label(label)
+        checked, truth = self._all(as_votes(votes, self.n_learners)), as_label(label)
         self._recall(checked, note)
         return self._learn(checked, truth)
 
@@ -172,18 +175,30 @@ class Portfolio(BaseRule):
     def fit(self, votes: ArrayLike, labels: ArrayLike) -> Self:
         """Let the members learn from a block of votes and labels from before the stream, anew.
 
-        Whom to trust stays open: the block does not tell how late the labels of the stream will be.
+        The weights that `AdaBoostWeights` finds on the block become one more voter, which no late label misleads. Whom
+        to trust stays open: the block does not tell how late the labels of the stream will be.
 
         Examples
         --------
         >>> rule = Portfolio(3).fit([[-1, -1, 1], [-1, -1, -1]] * 50, [1, -1] * 50)
         >>> rule.predict([-1, -1, 1]), Portfolio(3).predict([-1, -1, 1])
         (1, -1)
+        >>> round(rule.explain()["fitted weights"], 3)
+        0.036
         """
-        taught, new = type(self)(self.n_learners), type(self)(self.n_learners)
-        taught.run(votes, labels)
-        self._state = new._state | {name: taught._state[name] for name in ("linear", "winnow", "last")}
+        matrix = as_matrix(votes, self.n_learners)
+        if not len(matrix):
+            self._state = type(self)(self.n_learners)._state
+            return self
+        weights = fitted_weights(matrix, labels)
+        new, taught = type(self)(self.n_learners + 1), type(self)(self.n_learners + 1)
+        taught.run(with_fitted_column(matrix, weights), labels)
+        kept = {name: taught._state[name] for name in ("linear", "winnow", "last")}
+        self._state = new._state | kept | {"fitted": weights}
         return self
+
+    def _all(self, votes: tuple[int, ...]) -> tuple[int, ...]:
+        return with_fitted(votes, self._state["fitted"])
 
     def _look(self, votes: tuple[int, ...]) -> int:
         """Ask all members, and decide."""
@@ -213,9 +228,10 @@ class Portfolio(BaseRule):
         return True
 
     def _predict(self, votes: tuple[int, ...]) -> int:
-        return self._look(votes)
+        return self._look(self._all(votes))
 
     def _update(self, votes: tuple[int, ...], label: int, synchronous: bool) -> bool:
+        votes = self._all(votes)
         self._look(votes)
         return self._learn(votes, label)
 
@@ -237,14 +253,19 @@ class Portfolio(BaseRule):
         """Run compiled, writing down what was answered where that is wanted."""
         from quorate.rules.portfolio_kernels import run_portfolio
 
+        votes = with_fitted_column(votes, self._state["fitted"])
         decisions, self._state = run_portfolio(votes, labels, arrivals, self._state, trace, self._tables)
         return decisions
 
     def _join(self) -> None:
-        linear = self._state["linear"]
-        linear[-steps.N_LINEAR : -steps.N_LINEAR] = steps.LINEAR_STARTS
-        self._state["winnow"] += [1.0, 1.0]
-        self._state["shares"] += _shares_of_one(self.n_learners + 1)
+        state, n = self._state, self.n_learners  # what was fitted votes after all learners
+        at = steps.N_LINEAR * (n + 1)
+        state["linear"][at:at] = steps.LINEAR_STARTS
+        state["winnow"][2 * n : 2 * n] = [1.0, 1.0]
+        at = _FIXED + 2 * steps.N_COPIES * n
+        state["shares"][at:at] = _shares_of_one(len(state["winnow"]) // 2)
+        if state["fitted"]:
+            state["fitted"].append(0.0)
 
     def _leave(self, place: int) -> None:
         state = self._state
@@ -253,6 +274,7 @@ class Portfolio(BaseRule):
         del state["winnow"][2 * place : 2 * place + 2]
         at = _FIXED + 2 * steps.N_COPIES * place
         del state["shares"][at : at + 2 * steps.N_COPIES]
+        del state["fitted"][place : place + 1]
         for copy in range(steps.N_COPIES):
             total = math.fsum(state["shares"][copy :: steps.N_COPIES])
             if total < steps.PRIOR_TOTAL / 2:  # else a newcomer would weigh more than it should
@@ -261,19 +283,23 @@ class Portfolio(BaseRule):
 
     def snapshot(self) -> dict[str, Any]:
         """Give the whole state as a JSON-able dict."""
-        return {"rule": type(self).__name__, **{name: list(each) for name, each in self._state.items()}, "schema": 1}
+        state = {name: list(each) for name, each in self._state.items() if each}  # nothing fitted is nothing
+        return {"rule": type(self).__name__, **state, "schema": 1}
 
     @classmethod
     def restore(cls, snapshot: dict[str, Any]) -> Self:
         """Make a rule from its snapshot."""
         read = read_state(snapshot, _State, cls)
-        if len(read.winnow) < 2:
+        n_learners = len(read.winnow) // 2 - bool(read.fitted)
+        if n_learners < 1:
             raise SnapshotError("snapshot field 'winnow' has no weights; there must be two a learner")
-        rule = cls(len(read.winnow) // 2)
-        for name, fresh in rule._state.items():
+        rule, fresh = cls(n_learners), cls(len(read.winnow) // 2)._state
+        fresh["fitted"] = [0.0] * n_learners if read.fitted else []
+        for name in fresh:
             values: list[float] = getattr(read, name)
-            if len(values) != len(fresh):
-                raise SnapshotError(f"snapshot field {name!r} has {len(values)} numbers; it must have {len(fresh)}")
+            wanted = len(fresh[name])
+            if len(values) != wanted:
+                raise SnapshotError(f"snapshot field {name!r} has {len(values)} numbers; it must have {wanted}")
             if not all(map(math.isfinite, values)):
                 raise SnapshotError(f"snapshot field {name!r} holds a number that is not finite")
             rule._state[name] = [float(value) for value in values]
@@ -297,4 +323,5 @@ class _State(msgspec.Struct):
     shares: list[float]
     top: list[float]
     last: list[float]
+    fitted: list[float] = []
     schema: int = 1
