@@ -115,19 +115,19 @@ def _arrivals(stream: Stream, feedback: str) -> NDArray[np.int64] | None:
 
 
 def _others(stream: Stream, late: NDArray[np.int64] | None) -> dict[str, NDArray[np.bool_]]:
-    """Where every other rule, baseline and learner was wrong."""
+    """Where every other rule, baseline and learner was wrong; rules that learn also if they have learned the block."""
     votes, labels = stream.votes, stream.labels
     n_learners = votes.shape[1]
     wrong: dict[str, NDArray[np.bool_]] = {}
     for name, other in RULES.items():
         if name in ("Portfolio", "ExtendedPWM"):  # without absences the latter is PWM
             continue
-        rule = other(n_learners)
-        if isinstance(rule, AdaBoostWeights):
-            if stream.tuning is None:
-                continue
-            rule.fit(*stream.tuning)
-        wrong[name] = rule.run(votes, labels, late) != labels
+        rule, taught = other(n_learners), other(n_learners)
+        if not isinstance(rule, AdaBoostWeights):
+            wrong[name] = rule.run(votes, labels, late) != labels
+        if stream.tuning is not None:
+            _ = taught.fit(*stream.tuning) if isinstance(taught, AdaBoostWeights) else taught.run(*stream.tuning)
+            wrong[f"{name}, taught"] = taught.run(votes, labels, late) != labels
     for place in range(n_learners):
         wrong[f"learner-{place + 1}"] = votes[:, place] != labels
     return wrong
@@ -210,13 +210,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"{group:<15} {mean:6.4f}  {worst:6.4f}  {stream_name}, {feedback}", flush=True)
         return
     print(
-        "stream        labels     portfolio    best other                  ratio      PWM second half of best unfitted"
+        "stream        labels     portfolio    best other                          ratio      PWM second half of best "
+        "unfitted"
     )
     for stream in streams:
         for feedback in FEEDBACKS:
             line = compared(stream, feedback)
             print(
-                f"{line.stream:<13} {line.feedback:<10} {line.portfolio:8.2%}  {line.best:8.2%} {line.best_name:<16} "
+                f"{line.stream:<13} {line.feedback:<10} {line.portfolio:8.2%}  {line.best:8.2%} {line.best_name:<24} "
                 f"{line.portfolio / max(line.best, 1e-9):7.3f} {line.pwm:8.2%} {line.portfolio_half:11.2%} "
                 f"{line.best_half:7.2%} {line.unfitted:8.2%}{'' if line.holds else '  above'}",
                 flush=True,
