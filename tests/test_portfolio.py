@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from quorate import PWM, Join, Label, Learner, Leave, Portfolio, Vote, certify_portfolio
 from quorate.bounds import TrackingCertificate
-from quorate.errors import CertificateError, LocalError, SnapshotError
+from quorate.errors import CertificateError, LabelError, LocalError, MembersError, SnapshotError
 from quorate.evaluate import Recording, shares_over_time
 from quorate.paper.portfolio import compared, without
 from quorate.paper.portfolio_streams import Stream, synthetic_streams
@@ -277,13 +277,26 @@ def test_notes_are_checked() -> None:
         ("shares", [0.0] * 60),
         ("last", [2.0]),
         ("fitted", [1.0, 2.0]),
-        ("fitted", [math.nan]),
         ("top", [0.5, 0.5, 0.0, 0.0]),
     ],
 )
 def test_a_snapshot_no_portfolio_wrote_is_refused(field: str, value: list[float]) -> None:
     with pytest.raises(SnapshotError):
         Portfolio.restore(Portfolio(2).snapshot() | {field: value})
+
+
+@pytest.mark.parametrize("value", [[math.nan, 1.0], [0.5, 1.0], [1e300, 1.0], [1.0], []])
+def test_fitted_weights_that_nobody_fitted_are_refused(value: list[float]) -> None:
+    """With others than whole numbers a run and a loop may differ."""
+    snapshot = fitted(2, 1).snapshot()
+    learner = Learner("a", ["a", "b"], Portfolio.restore(snapshot)).snapshot()
+    with pytest.raises((SnapshotError, MembersError)):
+        Learner.restore(learner | {"rule": snapshot | {"fitted": value}})
+
+
+def test_labels_of_an_empty_block_are_checked_too() -> None:
+    with pytest.raises(LabelError):
+        Portfolio(2).fit([], [1, 1])
 
 
 def test_explain_names_learners_and_adds_up() -> None:

@@ -1,7 +1,7 @@
 """How the portfolio stands against every other rule: ``make portfolio``, or ``python -m quorate.paper.portfolio``.
 
-Members, rates and shares were chosen on synthetic streams, in part on these, and on the first half of each real test
-block; the second half is shown apart. `docs/portfolio.md` tells more.
+Members, rates and shares were chosen on synthetic streams and on the first half of each real test block; the second
+half is shown apart. What `fit` does was chosen on all of R1 to R4. `docs/portfolio.md` tells more.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["fitted_weights", "with_fitted", "with_fitted_column"]
+__all__ = ["fitted_weights", "is_whole", "with_fitted", "with_fitted_column"]
 
-_ONE = 2**20
+_ONE, _MOST = 2**20, 2**40
 
 
 def fitted_weights(votes: NDArray[np.int8], labels: ArrayLike) -> list[float]:
@@ -25,6 +25,15 @@ def fitted_weights(votes: NDArray[np.int8], labels: ArrayLike) -> list[float]:
     """
     weights = AdaBoostWeights(votes.shape[1]).fit(votes, labels).weights[1:]
     return [float(round(weight * _ONE)) for weight in weights]
+
+
+def is_whole(weight: float) -> bool:
+    """Whether a weight is one of these.
+
+    >>> is_whole(444228.0), is_whole(0.5), is_whole(1e300)
+    (True, False, False)
+    """
+    return abs(weight) < _MOST and float(weight).is_integer()
 
 
 def with_fitted(votes: tuple[int, ...], weights: Sequence[float]) -> tuple[int, ...]:

@@ -11,8 +11,8 @@ import msgspec
 from quorate.errors import LocalError, SnapshotError
 from quorate.rules import portfolio_steps as steps
 from quorate.rules.base import BaseRule, read_state
-from quorate.rules.fitted_voter import fitted_weights, with_fitted, with_fitted_column
-from quorate.rules.inputs import as_label, as_matrix, as_votes
+from quorate.rules.fitted_voter import fitted_weights, is_whole, with_fitted, with_fitted_column
+from quorate.rules.inputs import as_label, as_labels, as_matrix, as_votes
 
 if TYPE_CHECKING:
     from typing import Self
@@ -187,6 +187,7 @@ class Portfolio(BaseRule):
         0.036
         """
         matrix = as_matrix(votes, self.n_learners)
+        labels = as_labels(labels, len(matrix))
         if not len(matrix):
             self._state = type(self)(self.n_learners)._state
             return self
@@ -306,6 +307,8 @@ class Portfolio(BaseRule):
         for name in ("winnow", "shares", "top"):
             if min(rule._state[name]) <= 0:
                 raise SnapshotError(f"snapshot field {name!r} holds a weight that is not above 0")
+        if not all(is_whole(weight) for weight in read.fitted):
+            raise SnapshotError("snapshot field 'fitted' holds a weight that is no whole number below 2^40")
         if rule._state["last"][0] not in (-1, 0, 1):
             raise SnapshotError(f"snapshot field 'last' is {read.last}; a label is -1 or +1, or 0 before the first")
         return rule
