@@ -155,6 +155,36 @@ print("never", flush=True)
     assert stderr.endswith(b"KeyboardInterrupt\n")
 
 
+def test_an_error_has_its_number_though_a_library_still_reads() -> None:
+    """Threads of pyarrow's that call Python while it cleans up abort it."""
+    program = """
+import io, sys, time
+from quorate import cli
+from quorate.cli import app
+
+class Slow(io.RawIOBase):
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        time.sleep(0.005)
+        rows = b"1,2\\n" * 16
+        buffer[: len(rows)] = rows
+        return len(rows)
+
+def run():
+    from pyarrow import csv
+    app.kept = csv.open_csv(Slow(), read_options=csv.ReadOptions(use_threads=False, block_size=64))
+    print("said")
+    sys.exit(3)
+
+app.run = run
+cli.main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "said\n", "")
+
+
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     executable = Path(sys.executable).parent / "quorate"
     for options in ("", "--json"):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import os
 import signal
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 from quorate.errors import MissingExtraError
 
@@ -16,6 +19,15 @@ AGAIN_S = 2.0
 
 def main() -> None:
     """Run the command line, or say in one line what it lacks."""
+    try:
+        _run()
+    except SystemExit as ended:
+        if isinstance(ended.code, int) and ended.code:
+            _end(ended.code)
+        raise
+
+
+def _run() -> None:
     hear_interrupts()
     try:
         from quorate.cli.app import run
@@ -29,6 +41,15 @@ def main() -> None:
             signal.setitimer(signal.ITIMER_REAL, 0)
         print("quorate: interrupted", file=sys.stderr)
         sys.exit(130)
+
+
+def _end(code: int) -> NoReturn:
+    """End at once: where a file was left half read, threads of pyarrow's would abort a Python that cleans up."""
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def hear_interrupts() -> None:
