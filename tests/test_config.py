@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from quorate import PWM, Portfolio
 from quorate.errors import LocalError
 from quorate.runtime.config import read_config
 
@@ -62,6 +64,7 @@ def test_a_learners_own_source_replaces_the_common_one(tmp_path: Path) -> None:
         ("ensemble.deadline_ms=soon", "`ensemble.deadline_ms` must be a whole number, got 'soon'"),
         ("ensemble.deadline=5", "`ensemble.deadline` is unknown; did you mean `deadline_ms`"),
         ("ensemble.rule=PWN", "`ensemble.rule`: no rule is named 'PWN'; did you mean 'PWM'"),
+        ("ensemble.rule_file=none.json", "`ensemble.rule_file`: .*none.json cannot be read: No such file"),
         ("ensemble.name=a b", "`ensemble.name` is 'a b'; a name is 1 to 64 letters"),
         ("ensemble.ahead=5000", "`ensemble.ahead` must be at most 512"),
         ("learner.tokyo.modle=x", "`learner.tokyo.modle` is unknown; did you mean `model`"),
@@ -89,6 +92,25 @@ def test_mistakes_are_named(tmp_path: Path, override: str, message: str) -> None
     path = written(tmp_path, GOOD)
     with pytest.raises(LocalError, match=message):
         read_config(path, [override])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\xff", "is no JSON object"),
+        (b"[1]", "is no JSON object"),
+        (b"[" * 100_000, "is no JSON object"),
+        (b" " * (1 << 25), "has more than 16777216 bytes"),
+        (b"{}", "is a snapshot of None, not of Portfolio"),
+        (b'{"rule":"Portfolio"}', "is no snapshot of Portfolio"),
+        (json.dumps(PWM(2).snapshot()).encode(), "is a snapshot of 'PWM', not of Portfolio"),
+        (json.dumps(Portfolio(3).snapshot()).encode(), "is of a rule for 3 learners; this ensemble begins with 2"),
+    ],
+)
+def test_a_file_that_is_no_rule_is_said(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "rule.json").write_bytes(content)
+    with pytest.raises(LocalError, match=rf"`ensemble.rule_file`: .*rule.json .*{message}"):
+        read_config(written(tmp_path, GOOD), ["ensemble.rule_file=rule.json"])
 
 
 def test_what_is_no_toml_is_said_with_its_line(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from quorate import PWM, AverageMajority, Ensemble, ExtendedPWM, Learner
+from quorate import PWM, AverageMajority, Ensemble, ExtendedPWM, Learner, Portfolio
 from quorate.ensemble.logistic import online_votes
 from quorate.errors import LabelError, LocalError, ModelError, SourceError
 from quorate.evaluate import (
@@ -37,6 +37,7 @@ from quorate.evaluate import (
     prequential,
     rolling_mean,
 )
+from quorate.evaluate.trust import shares_over_time
 from quorate.rules import RULES, AdaBoostWeights, MajorityClass, PreviousLabel
 from quorate.schemes import DWM
 from quorate.streams import NEVER, EventDetection, Feedback, Gaussian, Uniform
@@ -318,6 +319,12 @@ def test_adaboost_is_fitted_on_the_rows_the_others_were_trained_on() -> None:
     rule = AdaBoostWeights(3).fit(tuning, labels[:150])
     votes = comparison.recordings[0].votes
     assert (comparison.decisions[0]["AdaBoostWeights"] == rule.run(votes, labels[150:])).all()
+    assert comparison.tuning is not None
+    fitted = Portfolio(3).fit(*comparison.tuning)
+    assert (comparison.decisions[0]["Portfolio"] == fitted.run(votes, labels[150:])).all()
+    trusted = comparison.document()["curves"]["portfolio"]["shares"]
+    assert trusted == shares_over_time(comparison.recordings[0], comparison.tuning)["shares"]
+    assert trusted != shares_over_time(comparison.recordings[0])["shares"]
     recorded = recording(5)
     without = compare_votes(recorded.names, recorded.votes, recorded.labels, [Feedback()])
     assert "AdaBoostWeights" not in without.decisions[0]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from quorate import ExtendedPWM, Label, Learner, Vote, Votes
+from quorate import ExtendedPWM, Label, Learner, Portfolio, Vote, Votes
 from quorate.errors import LogError, SnapshotError
 from quorate.events import Labels, Leave
 from quorate.log import Faults, MemoryLog, SimulatedLog, run_in_virtual_time
@@ -213,6 +213,10 @@ def test_who_has_left_votes_no_more_and_joins_only_when_told() -> None:
         (Learner("a", ["a", "b"], horizon=7), "whose horizon was 1000, and is now 7"),
         (Learner("a", ["a", "b"], ExtendedPWM(2), open_slots_max=7), "whose open_slots_max was 1024, and is now 7"),
         (Learner("b", ["a", "b"]), "whose name was 'a', and is now 'b'"),
+        (
+            Learner("a", ["a", "b"], Portfolio(2).fit([[1, -1]], [1])),
+            "whose rule was 'ExtendedPWM', and is now 'Portfolio'",
+        ),
     ],
 )
 def test_a_changed_file_is_noticed(learner: Learner, words: str) -> None:
@@ -221,6 +225,18 @@ def test_a_changed_file_is_noticed(learner: Learner, words: str) -> None:
         store.save(Checkpoint(log.identity, 0, -1, 0, Learner("a", ["a", "b"]).snapshot()))
         with pytest.raises(SnapshotError, match=words):
             await Node(learner, log, store, ahead=1).run()
+
+    run_in_virtual_time(story())
+
+
+def test_other_fitted_weights_are_noticed() -> None:
+    async def story() -> None:
+        log, store = MemoryLog(), MemoryStore()
+        kept = Learner("a", ["a", "b"], Portfolio(2).fit([[1, -1]], [1]))
+        store.save(Checkpoint(log.identity, 0, -1, 0, kept.snapshot()))
+        for rule in (Portfolio(2), Portfolio(2).fit([[1, -1]], [-1])):
+            with pytest.raises(SnapshotError, match="whose fitted was"):
+                await Node(Learner("a", ["a", "b"], rule), log, store).run()
 
     run_in_virtual_time(story())
 

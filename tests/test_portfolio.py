@@ -341,6 +341,41 @@ def test_the_certificate_holds_and_verifies(
     assert TrackingCertificate.from_document(json.loads(json.dumps(certificate.document()))) == certificate
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 4),
+    st.integers(1, 150),
+    st.integers(1, 60),
+    st.sampled_from([0.0, 0.3]),
+    st.sampled_from([0.0, 0.2, 0.5]),
+    st.sampled_from([0, 5, 40]),
+    st.integers(0, 2**32),
+)
+def test_the_certificate_of_a_fitted_portfolio_holds_and_verifies(
+    n_learners: int, n_slots: int, n_before: int, absent: float, wrong: float, late: int, seed: int
+) -> None:
+    all_votes, all_labels = drawn(seed, n_before + n_slots, n_learners, wrong, absent)
+    before, votes, labels = (all_votes[:n_before], all_labels[:n_before]), all_votes[n_before:], all_labels[n_before:]
+    arrivals = np.arange(n_slots) + np.random.default_rng(seed).integers(0, late + 1, n_slots)
+    certificate = certify_portfolio(votes, labels, arrivals=arrivals, before=before)
+    rule = Portfolio(n_learners).fit(*before)
+    decisions = rule.run(votes, labels, arrivals)
+    learned = arrivals < n_slots
+    assert (decisions != labels)[learned].sum() == certificate.mistakes
+    assert (decisions != labels).sum() <= certificate.mistakes_max
+    certificate.verify(votes, labels, arrivals, before)
+    assert TrackingCertificate.from_document(json.loads(json.dumps(certificate.document()))) == certificate
+
+
+def test_a_certificate_of_another_beginning_is_refused() -> None:
+    votes, labels = drawn(9, 400, 3)
+    before, votes, labels = (votes[:100], labels[:100]), votes[100:], labels[100:]
+    fitted = certify_portfolio(votes, labels, before=before)
+    assert fitted != certify_portfolio(votes, labels)
+    with pytest.raises(CertificateError, match="another certificate"):
+        fitted.verify(votes, labels)
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.integers(1, 5), st.integers(0, 2**32))
 def test_it_holds_against_an_adversary_who_knows_the_rule(n_learners: int, seed: int) -> None:

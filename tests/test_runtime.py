@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from quorate import Decision, Label, Learner, Vote, decode, encode
+from quorate import Decision, Label, Learner, Portfolio, Vote, decode, encode
 from quorate.errors import LocalError, LogError, ModelError, SourceError
 from quorate.events import Decisions
 from quorate.log import MemoryLog
@@ -286,6 +286,22 @@ def test_an_ensemble_in_one_process(tmp_path: Path) -> None:
     for name in ("paris", "tokyo"):
         lines = [json.loads(line) for line in (tmp_path / f"{name}.jsonl").read_text().splitlines()]
         assert [line["slot"] for line in lines] == list(range(300))
+
+
+def test_a_rule_begins_as_its_file_has_it(tmp_path: Path) -> None:
+    weather(tmp_path)
+    known = Portfolio(2).fit([[1, -1], [-1, 1], [1, 1], [-1, -1]] * 50, [1, -1, -1, 1] * 50)  # tokyo is always wrong
+    (tmp_path / "rule.json").write_text(json.dumps(known.snapshot()))
+    right = []
+    for changes in ([], ["ensemble.rule_file=rule.json"]):
+        config = config_of(tmp_path, WEATHER, "labels.prob=0", *changes)
+        record = Record(learner_of(config, "paris"))
+        asyncio.run(run_in_one_process(config, asyncio.Event(), lambda reports: None, record))
+        votes = record.recording().votes
+        rule = known if changes else Portfolio(2)
+        assert record.decisions.tolist() == [rule.predict(row) for row in votes.tolist()]  # no label ever told
+        right.append(float((record.decisions == votes[:, 1]).mean()))
+    assert right[1] < 0.5 < right[0]
 
 
 def test_three_levels_in_one_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,8 +149,10 @@ class TrackingCertificate(Documented, frozen=True):
         heard = sum(stretch.mistakes_max for stretch in self.stretches) + self.n_stale
         return min(heard, self.n_labels) + self.n_slots - self.n_labels
 
-    def verify(self, votes: Any = None, labels: Any = None, arrivals: Any = None) -> None:
+    def verify(self, votes: Any = None, labels: Any = None, arrivals: Any = None, before: Any = None) -> None:
         """Check that the number follows from the stretches; with the data, that a run over these gives them.
+
+        The data are those that `certify_portfolio` was given.
 
         Raises
         ------
@@ -170,7 +172,7 @@ class TrackingCertificate(Documented, frozen=True):
         if not 0 <= self.mistakes <= self.mistakes_max:
             raise CertificateError(f"{self.mistakes} mistakes are ruled out: there were at most {self.mistakes_max}")
         if votes is not None:
-            run = _Run(votes, labels, arrivals)
+            run = _Run(votes, labels, arrivals, before)
             claimed = [(each.first, each.last, each.member, each.copy) for each in self.stretches]
             if any(member not in run.names for _, _, member, _ in claimed) or expected != len(run.labels):
                 raise CertificateError("a run over these votes and labels has other members or labels")
@@ -179,25 +181,28 @@ class TrackingCertificate(Documented, frozen=True):
 
 
 class _Run:
-    """A run of a new portfolio, and all that a certificate asks about it, label after label."""
+    """A run of a portfolio from its beginning, and all that a certificate asks about it, label after label."""
 
-    def __init__(self, votes: Any, labels: Any, arrivals: Any) -> None:
+    def __init__(self, votes: Any, labels: Any, arrivals: Any, before: Any) -> None:
         matrix, truth = checked(votes, labels, unknown=True)
         came = checked_arrivals(arrivals, truth)
         self.n_slots, self.n_learners = matrix.shape
         order, _ = learning_order(came)
         rule = Portfolio(self.n_learners)
-        trace = Trace(self.n_slots, self.n_learners, np.arange(len(order)))
+        if before is not None:
+            rule.fit(*before)
+        trace = Trace(self.n_slots, rule.n_voters, np.arange(len(order)))
         self.names = list(rule.explain())
         decided = rule._traced(matrix, truth, came, trace)[order]
         self.labels = truth[order]
-        opposites = np.stack((matrix, -matrix), axis=2).reshape(self.n_slots, -1)
+        voted = rule.all_votes(matrix)
+        opposites = np.stack((voted, -voted), axis=2).reshape(self.n_slots, -1)
         answers = np.concatenate((trace.answers, opposites), axis=1)[order]
         self.wrong, self.awake = answers == -self.labels[:, None], answers != 0
         self.mistakes = int((decided != self.labels).sum())
         copies = trace.copies[order]
-        voted = np.where((trace.top * copies).sum(axis=1) >= 0, 1, -1)  # what the copies said, weighed as of now
-        self.n_stale = int(((decided != self.labels) & (voted == self.labels)).sum())
+        weighed = np.where((trace.top * copies).sum(axis=1) >= 0, 1, -1)  # what the copies said, weighed as of now
+        self.n_stale = int(((decided != self.labels) & (weighed == self.labels)).sum())
         self.top = trace.top
         self.shares, self.mass, self.given, self.copies_wrong, self.copies_stale = [], [], [], [], []
         for copy in range(steps.N_COPIES):
@@ -258,7 +263,12 @@ class _Run:
 
 
 def certify_portfolio(
-    votes: ArrayLike, labels: ArrayLike, *, arrivals: ArrayLike | None = None, switches_max: int | None = None
+    votes: ArrayLike,
+    labels: ArrayLike,
+    *,
+    arrivals: ArrayLike | None = None,
+    before: tuple[ArrayLike, ArrayLike] | None = None,
+    switches_max: int | None = None,
 ) -> TrackingCertificate:
     """Give the smallest number of mistakes that a portfolio cannot have exceeded on these votes and labels.
 
@@ -270,6 +280,9 @@ def certify_portfolio(
         Of shape (slots,): -1 or +1, or 0 where the label is not known.
     arrivals
         The slot at whose end each label came, or `quorate.streams.NEVER`.
+    before
+        Votes and labels of a block before the stream that the portfolio was fitted on (`Portfolio.fit`). Default: it
+        was not fitted.
     switches_max
         How often the sequence of members that is compared with may change. Default: as often as helps.
 
@@ -284,7 +297,7 @@ def certify_portfolio(
     """
     if switches_max is not None and switches_max < 0:
         raise LocalError(f"switches_max is {switches_max}; it must be at least 0")
-    run = _Run(votes, labels, arrivals)
+    run = _Run(votes, labels, arrivals, before)
     found = []
     for penalty in (math.inf, *PENALTIES):
         path = run.path(penalty)

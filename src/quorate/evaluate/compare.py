@@ -16,7 +16,7 @@ from quorate.evaluate.recording import Recording, decide
 from quorate.evaluate.result import Comparison, Row
 from quorate.evaluate.schemed import chosen_schemes, scheme_decisions
 from quorate.evaluate.voting import vote
-from quorate.rules import BASELINES, RULES, AdaBoostWeights, MajorityClass, PreviousLabel, Rule
+from quorate.rules import BASELINES, RULES, AdaBoostWeights, FittingRule, MajorityClass, PreviousLabel, Rule
 from quorate.streams import Feedback, delay_from_text
 from quorate.streams.columns import Kind
 from quorate.streams.feedback import Delay
@@ -176,7 +176,8 @@ def compare_votes(
     rules
         The rules to compare, by name. Default: all.
     tuning
-        Votes and labels from before, for rules that are fitted once (`AdaBoostWeights`); without, these are left out.
+        Votes and labels from before the stream, for rules that can be fitted on them: `AdaBoostWeights`, which is left
+        out without them, and `Portfolio`.
     facts
         What the result should know beside seeds and versions.
     progress
@@ -227,13 +228,13 @@ def compare_votes(
     kinds = dict.fromkeys(names, "learner") | dict.fromkeys(chosen, "rule") | dict.fromkeys(BASELINES, "baseline")
     rows = sorted((Row(name, kinds[name], each) for name, each in measures.items()), key=lambda row: row.mean("error"))
     common = common_facts(labels, feedbacks)
-    return Comparison(rows, {**common, **(facts or {})}, recordings, decisions)
+    return Comparison(rows, {**common, **(facts or {})}, recordings, decisions, tuning)
 
 
 def _made(
     make: Callable[[int], Rule], n_learners: int, tuning: tuple[NDArray[np.int8], NDArray[np.int8]] | None
 ) -> Rule:
     rule = make(n_learners)
-    if tuning is not None and isinstance(rule, AdaBoostWeights):
+    if tuning is not None and isinstance(rule, FittingRule):
         rule.fit(*tuning)
     return rule

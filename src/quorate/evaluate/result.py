@@ -73,12 +73,15 @@ class Comparison(msgspec.Struct, frozen=True):
         Votes, labels and arrivals of each repeat.
     decisions
         The decisions of each repeat by competitor, as they were issued.
+    tuning
+        Votes and labels from before the stream, which rules were fitted on; None where there were none.
     """
 
     rows: list[Row]
     facts: dict[str, Any]
     recordings: list[Recording]
     decisions: list[dict[str, NDArray[np.int8]]]
+    tuning: tuple[NDArray[np.int8], NDArray[np.int8]] | None = None
 
     def __getitem__(self, name: str) -> Row:
         return next(row for row in self.rows if row.name == name)
@@ -98,7 +101,7 @@ class Comparison(msgspec.Struct, frozen=True):
         ]
         curves = self.curves()
         if "Portfolio" in self.decisions[0]:
-            curves["portfolio"] = shares_over_time(self.recordings[0])
+            curves["portfolio"] = shares_over_time(self.recordings[0], self.tuning)
         return {"rows": rows, "curves": curves, **self.facts}
 
     def curves(self, points: int = 200) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,16 +12,26 @@ from quorate.rules import Portfolio
 from quorate.rules import portfolio_steps as steps
 from quorate.rules.inputs import learning_order
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 __all__ = ["shares_over_time"]
 
 
-def shares_over_time(recording: Recording, points: int = 200, shown: int = 8) -> dict[str, Any]:
+def shares_over_time(
+    recording: Recording,
+    tuning: tuple[NDArray[np.int8], NDArray[np.int8]] | None = None,
+    points: int = 200,
+    shown: int = 8,
+) -> dict[str, Any]:
     """Run a portfolio over a recording, and give the shares of its members as they were at some labels.
 
     Parameters
     ----------
     recording
         Votes, labels and arrivals.
+    tuning
+        Votes and labels from before, which the portfolio is fitted on. Default: it is not.
     points
         At how many labels, evenly spread.
     shown
@@ -49,7 +59,9 @@ def shares_over_time(recording: Recording, points: int = 200, shown: int = 8) ->
 
     labels_shown = np.unique(np.linspace(0, len(order) - 1, points).round().astype(np.int64))
     rule = Portfolio(votes.shape[1])
-    trace = Trace(len(labels), votes.shape[1], labels_shown)
+    if tuning is not None:
+        rule.fit(*tuning)
+    trace = Trace(len(labels), rule.n_voters, labels_shown)
     rule._traced(votes, labels, arrivals, trace)
     shares = trace.shares.reshape(len(labels_shown), -1, steps.N_COPIES)
     shares = shares / shares.sum(axis=1, keepdims=True)

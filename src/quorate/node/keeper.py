@@ -77,7 +77,7 @@ class Keeper:
 def _compare(kept: Checkpoint, learner: Learner) -> None:
     """Refuse to go on from a checkpoint as somebody else: whoever folds the log anew would become another."""
     begun = learner.snapshot()
-    for key in ("name", "members", "rule", "horizon", "open_slots_max"):
+    for key in ("name", "members", "rule", "fitted", "horizon", "open_slots_max"):
         then, now = (_founded(state, key) for state in (kept.learner, begun))
         if then is not None and then != now:
             raise SnapshotError(
@@ -91,6 +91,8 @@ def _founded(state: dict[str, Any], key: str) -> Any:
     try:
         if key == "rule":
             return state["rule"]["rule"]
+        if key == "fitted":  # what was learned before the stream; who joins or leaves changes it
+            return None if state["epoch"] else state["rule"].get("fitted", [])
         if key == "members" and state["epoch"]:
             return state["former"].get("0")
         return state[key]

@@ -15,7 +15,7 @@ import numpy as np
 from quorate.paper.layout import real_votes
 from quorate.paper.panels import perfect_errors
 from quorate.paper.portfolio_streams import Stream, synthetic_streams
-from quorate.rules import PWM, RULES, AdaBoostWeights, Portfolio
+from quorate.rules import PWM, RULES, AdaBoostWeights, FittingRule, Portfolio
 from quorate.rules import portfolio_steps as steps
 from quorate.streams import REAL_STREAMS, Feedback, RotatingHyperplane
 
@@ -126,7 +126,7 @@ def _others(stream: Stream, late: NDArray[np.int64] | None) -> dict[str, NDArray
         if not isinstance(rule, AdaBoostWeights):
             wrong[name] = rule.run(votes, labels, late) != labels
         if stream.tuning is not None:
-            _ = taught.fit(*stream.tuning) if isinstance(taught, AdaBoostWeights) else taught.run(*stream.tuning)
+            _ = taught.fit(*stream.tuning) if isinstance(taught, FittingRule) else taught.run(*stream.tuning)
             wrong[f"{name}, taught"] = taught.run(votes, labels, late) != labels
     for place in range(n_learners):
         wrong[f"learner-{place + 1}"] = votes[:, place] != labels

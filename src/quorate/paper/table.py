@@ -17,6 +17,7 @@ from quorate.rules import (
     AdaBoostWeights,
     AverageMajority,
     BlumMajority,
+    FittingRule,
     FixedShare,
     MajorityClass,
     PreviousLabel,
@@ -132,7 +133,7 @@ def _rules(stream: RealStream) -> tuple[dict[str, NDArray[np.int8]], NDArray[np.
     issued = {}
     for name, make in RULES_OF_THE_TABLE.items():
         rule = make(found.votes.shape[1])
-        if isinstance(rule, AdaBoostWeights):
+        if isinstance(rule, FittingRule):
             rule.fit(found.tuning_votes, found.tuning_labels)
         issued[name] = rule.run(found.votes, found.labels)
     return issued, found.labels

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from quorate.errors import LocalError
 from quorate.rules.adaboost_weights import AdaBoostWeights
 from quorate.rules.average_majority import AverageMajority
-from quorate.rules.base import BaseRule, NotingRule, Rule
+from quorate.rules.base import BaseRule, FittingRule, NotingRule, Rule
 from quorate.rules.baselines import MajorityClass, PreviousLabel
 from quorate.rules.blum_majority import BlumMajority
 from quorate.rules.extended_pwm import ExtendedPWM
@@ -34,6 +34,7 @@ __all__ = [
     "BaseRule",
     "BlumMajority",
     "ExtendedPWM",
+    "FittingRule",
     "FixedShare",
     "MajorityClass",
     "NotingRule",

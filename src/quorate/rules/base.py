@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["BaseRule", "NotingRule", "Rule", "read_state", "read_versioned"]
+__all__ = ["BaseRule", "FittingRule", "NotingRule", "Rule", "read_state", "read_versioned"]
 
 
 @runtime_checkable
@@ -93,6 +93,14 @@ class NotingRule(Rule, Protocol):
         self, votes: Sequence[int], label: int, *, synchronous: bool | None = None, note: int | None = None
     ) -> bool:
         """Learn from one labelled slot, with its note; without, as if it had been decided just now."""
+
+
+@runtime_checkable
+class FittingRule(Rule, Protocol):
+    """A rule that can learn from a block of votes and labels from before the stream."""
+
+    def fit(self, votes: ArrayLike, labels: ArrayLike) -> Self:
+        """Learn the block, anew; give the rule itself."""
 
 
 class BaseRule(abc.ABC):

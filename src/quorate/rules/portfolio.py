@@ -6,13 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from quorate.errors import LocalError, SnapshotError
 from quorate.rules import portfolio_steps as steps
-from quorate.rules.base import BaseRule, read_state
-from quorate.rules.fitted_voter import fitted_weights, is_whole, with_fitted, with_fitted_column
+from quorate.rules.base import BaseRule
+from quorate.rules.fitted_voter import fitted_weights, with_fitted, with_fitted_column
 from quorate.rules.inputs import as_label, as_labels, as_matrix, as_votes
+from quorate.rules.portfolio_state import read_portfolio
 
 if TYPE_CHECKING:
     from typing import Self
@@ -94,6 +93,11 @@ class Portfolio(BaseRule):
         shares, n = self._state["shares"], steps.N_COPIES
         starts = [0, *range(_FIXED, _FIXED + 2 * n * self.n_learners, 2 * n)]
         return [sum(shares[at : at + n]) / n - sum(shares[at + n : at + 2 * n]) / n for at in starts]
+
+    @property
+    def n_voters(self) -> int:
+        """How many vote: the learners, and the weights that were fitted if any were."""
+        return self.n_learners + bool(self._state["fitted"])
 
     def explain(self, names: Sequence[str] | None = None) -> dict[str, float]:
         """The current share of each member; together 1.
@@ -198,6 +202,10 @@ class Portfolio(BaseRule):
         self._state = new._state | kept | {"fitted": weights}
         return self
 
+    def all_votes(self, votes: NDArray[np.int8]) -> NDArray[np.int8]:
+        """Votes of shape (slots, learners), and in one more column what the fitted weights say of them, if any were."""
+        return with_fitted_column(votes, self._state["fitted"])
+
     def _all(self, votes: tuple[int, ...]) -> tuple[int, ...]:
         return with_fitted(votes, self._state["fitted"])
 
@@ -254,8 +262,9 @@ class Portfolio(BaseRule):
         """Run compiled, writing down what was answered where that is wanted."""
         from quorate.rules.portfolio_kernels import run_portfolio
 
-        votes = with_fitted_column(votes, self._state["fitted"])
-        decisions, self._state = run_portfolio(votes, labels, arrivals, self._state, trace, self._tables)
+        decisions, self._state = run_portfolio(
+            self.all_votes(votes), labels, arrivals, self._state, trace, self._tables
+        )
         return decisions
 
     def _join(self) -> None:
@@ -290,41 +299,18 @@ class Portfolio(BaseRule):
     @classmethod
     def restore(cls, snapshot: dict[str, Any]) -> Self:
         """Make a rule from its snapshot."""
-        read = read_state(snapshot, _State, cls)
-        n_learners = len(read.winnow) // 2 - bool(read.fitted)
-        if n_learners < 1:
-            raise SnapshotError("snapshot field 'winnow' has no weights; there must be two a learner")
-        rule, fresh = cls(n_learners), cls(len(read.winnow) // 2)._state
-        fresh["fitted"] = [0.0] * n_learners if read.fitted else []
-        for name in fresh:
-            values: list[float] = getattr(read, name)
-            wanted = len(fresh[name])
-            if len(values) != wanted:
-                raise SnapshotError(f"snapshot field {name!r} has {len(values)} numbers; it must have {wanted}")
-            if not all(map(math.isfinite, values)):
-                raise SnapshotError(f"snapshot field {name!r} holds a number that is not finite")
-            rule._state[name] = [float(value) for value in values]
-        for name in ("winnow", "shares", "top"):
-            if min(rule._state[name]) <= 0:
-                raise SnapshotError(f"snapshot field {name!r} holds a weight that is not above 0")
-        if not all(is_whole(weight) for weight in read.fitted):
-            raise SnapshotError("snapshot field 'fitted' holds a weight that is no whole number below 2^40")
-        if rule._state["last"][0] not in (-1, 0, 1):
-            raise SnapshotError(f"snapshot field 'last' is {read.last}; a label is -1 or +1, or 0 before the first")
+        state, n_learners = read_portfolio(snapshot, cls)
+        rule, wanted = cls(n_learners), cls(n_learners + bool(state["fitted"]))._state
+        wanted["fitted"] = state["fitted"] and [0.0] * n_learners
+        for name, values in state.items():
+            if len(values) != len(wanted[name]):
+                raise SnapshotError(
+                    f"snapshot field {name!r} has {len(values)} numbers; it must have {len(wanted[name])}"
+                )
+        rule._state = state
         return rule
 
 
 def _shares_of_one(n_learners: int) -> list[float]:
     """What one of so many learners starts with in each copy, and then its opposite."""
     return [prior / n_learners for prior in steps.PRIOR_LEARNERS for _ in range(steps.N_COPIES)]
-
-
-class _State(msgspec.Struct):
-    rule: str
-    linear: list[float]
-    winnow: list[float]
-    shares: list[float]
-    top: list[float]
-    last: list[float]
-    fitted: list[float] = []
-    schema: int = 1

@@ -26,17 +26,17 @@ class Trace:
 
     Parameters
     ----------
-    n_slots, n_learners
+    n_slots, n_voters
         How long the run is, and how many vote.
     points
         The labels, counted as they are learned and growing, before which the shares are kept.
     """
 
-    def __init__(self, n_slots: int, n_learners: int, points: NDArray[np.int64]) -> None:
+    def __init__(self, n_slots: int, n_voters: int, points: NDArray[np.int64]) -> None:
         self.points = points
         self.answers = np.empty((n_slots, steps.N_MEMBERS), np.int8)
         self.copies = np.empty((n_slots, steps.N_COPIES), np.int8)
-        self.shares = np.empty((len(points), steps.N_COPIES * (steps.N_MEMBERS + 2 * n_learners)))
+        self.shares = np.empty((len(points), steps.N_COPIES * (steps.N_MEMBERS + 2 * n_voters)))
         self.top = np.empty((len(points), steps.N_COPIES))
 
 

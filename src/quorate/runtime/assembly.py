@@ -17,7 +17,6 @@ from quorate.events import Decision
 from quorate.learner import Learner
 from quorate.log import Log
 from quorate.node import FileStore, Node, Source
-from quorate.rules import rule_named
 from quorate.runtime.config import Config
 from quorate.runtime.label_feed import labels_from_source, labels_from_subject
 from quorate.runtime.links import Links
@@ -65,8 +64,7 @@ class Decided(Model):
 def learner_of(config: Config, name: str) -> Learner:
     """A learner that has not begun, as the file has it; the audit begins with the same."""
     ensemble, members = config.file.ensemble, config.members
-    rule = rule_named(ensemble.rule)(len(members))
-    return Learner(name, members, rule, ensemble.horizon, ensemble.open_slots_max)
+    return Learner(name, members, config.first_rule(), ensemble.horizon, ensemble.open_slots_max)
 
 
 def model_of(config: Config, learner: LearnerTable) -> Model:

@@ -14,7 +14,8 @@ import msgspec
 
 from quorate.errors import LocalError
 from quorate.events import is_name
-from quorate.rules import rule_named
+from quorate.rules import Rule
+from quorate.runtime.first_rule import first_rule
 from quorate.runtime.schema import File, LearnerTable, SourceTable
 from quorate.streams import delay_from_text
 
@@ -92,6 +93,12 @@ class Config:
     def beside(self, name: str) -> Path:
         """A path that the file names."""
         return self.path.parent / name
+
+    def first_rule(self) -> Rule:
+        """The rule that every learner begins with."""
+        ensemble = self.file.ensemble
+        file = None if ensemble.rule_file is None else self.beside(ensemble.rule_file)
+        return first_rule(ensemble.rule, len(self.members), file)
 
     def checkpoint_of(self, name: str, folder: Path | None = None) -> Path:
         """Where a learner's checkpoint is, in the file's own folder or another."""
@@ -284,9 +291,10 @@ def _check(config: Config) -> None:
     if not config.members:
         raise LocalError(f"{path}: every learner joins later; an ensemble begins with at least one member")
     try:
-        rule_named(file.ensemble.rule)
+        config.first_rule()
     except LocalError as error:
-        raise LocalError(f"{path}: `ensemble.rule`: {error}") from None
+        key = "rule" if file.ensemble.rule_file is None else "rule_file"
+        raise LocalError(f"{path}: `ensemble.{key}`: {error}") from None
     most = max((file.ensemble.open_slots_max or max(file.ensemble.horizon, 1024)) // 2, 1)
     if file.ensemble.ahead > most:
         got = file.ensemble.ahead

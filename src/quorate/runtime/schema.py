@@ -29,6 +29,8 @@ class EnsembleTable(msgspec.Struct, frozen=True, kw_only=True):
     """Its name; the stream of the log is called after it."""
     rule: _Text = "Portfolio"
     """How votes become a decision."""
+    rule_file: _Text | None = None
+    """What the rule has learned before the stream: the JSON of its snapshot, beside this file."""
     horizon: Annotated[int, msgspec.Meta(ge=0, le=100_000_000)] = 1000
     """How many slots a label may be late."""
     open_slots_max: _Count | None = None
