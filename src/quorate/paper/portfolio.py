@@ -22,7 +22,7 @@ from quorate.streams import REAL_STREAMS, Feedback, RotatingHyperplane
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FEEDBACKS", "Line", "ablation", "compared", "main", "real_streams"]
+__all__ = ["FEEDBACKS", "Line", "ablation", "arrivals_of", "compared", "main", "real_streams"]
 
 #: How labels come.
 FEEDBACKS = {
@@ -85,7 +85,7 @@ def compared(stream: Stream, feedback: str) -> Line:
     """
     votes, labels = stream.votes, stream.labels
     n_slots, n_learners = votes.shape
-    late = _arrivals(stream, feedback)
+    late = arrivals_of(stream, feedback)
     wrong = _others(stream, late)
     new, rule = Portfolio(n_learners), Portfolio(n_learners)
     if stream.tuning is not None:  # as `AdaBoostWeights` is, among the others
@@ -107,7 +107,7 @@ def compared(stream: Stream, feedback: str) -> Line:
     )
 
 
-def _arrivals(stream: Stream, feedback: str) -> NDArray[np.int64] | None:
+def arrivals_of(stream: Stream, feedback: str) -> NDArray[np.int64] | None:
     """When each label comes, or None where all come at once."""
     names = [str(place) for place in range(stream.votes.shape[1])]
     arrivals: NDArray[np.int64] = FEEDBACKS[feedback].realize(len(stream.labels), names).arrivals.astype(np.int64)
@@ -182,7 +182,7 @@ def ablation(
         for stream in streams:
             for feedback in feedbacks:
                 rule = without(group)(stream.votes.shape[1])
-                decisions = rule.run(stream.votes, stream.labels, _arrivals(stream, feedback))
+                decisions = rule.run(stream.votes, stream.labels, arrivals_of(stream, feedback))
                 error = max(0.01, float((decisions != stream.labels).mean()))
                 ratios[stream.name, feedback] = error / whole.setdefault((stream.name, feedback), error)
         worst = max(ratios, key=lambda line: ratios[line])

@@ -14,7 +14,7 @@ from quorate.streams import EventDetection, Gaussian, RotatingHyperplane, Synthe
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Stream", "synthetic_streams"]
+__all__ = ["Stream", "stretched_streams", "synthetic_streams"]
 
 #: How long a stream is, and the block before it.
 N_SLOTS, N_BEFORE = 20_000, 2000
@@ -66,6 +66,37 @@ def _whole(seed: int, n_slots: int) -> Iterator[Stream]:
     yield Stream("skewed", _votes(rng, skewed, rng.uniform(0.5, 0.8, 8)), skewed)
     season = _labels(rng, 0.5 + 0.35 * np.sin(np.arange(n_slots) / 400))
     yield Stream("season", _votes(rng, season, rng.uniform(0.5, 0.8, 8)), season)
+
+
+def stretched_streams(seed: int, n_slots: int = N_SLOTS) -> Iterator[Stream]:
+    """Streams with long stretches of one label, on which about half of the learners are stuck; each with a block.
+
+    >>> [stream.name for stream in stretched_streams(1, n_slots=10)][:3]
+    ['quiet half, 1 good', 'quiet half, 2 good', 'long runs, 1 good']
+    """
+    rng, n_all = np.random.default_rng(seed), N_BEFORE + n_slots
+    for kind in ("quiet half", "long runs", "bursts"):
+        for n_good in (1, 2):
+            labels = _stretches(rng, kind, n_all)
+            votes = _votes(rng, labels, np.array([0.99] * n_good + [0.7] * (4 - n_good) + [0.55] * 4))
+            stuck = rng.random(8) < 0.5
+            stuck[:n_good] = False
+            votes[:, stuck] = np.where(rng.random((n_all, int(stuck.sum()))) < 0.98, np.int8(-1), np.int8(1))
+            yield Stream(f"{kind}, {n_good} good", votes, labels).after(N_BEFORE)
+
+
+def _stretches(rng: np.random.Generator, kind: str, n_slots: int) -> NDArray[np.int8]:
+    if kind == "quiet half":
+        half = N_BEFORE + (n_slots - N_BEFORE) // 2
+        chances = np.full(n_slots, 0.3)
+        chances[:N_BEFORE], chances[N_BEFORE:half] = 0.5, 0.0
+        return _labels(rng, chances)
+    if kind == "long runs":
+        return np.where(np.cumsum(rng.random(n_slots) < 0.002) % 2 == 0, np.int8(1), np.int8(-1))
+    labels = np.full(n_slots, -1, np.int8)
+    for begin in np.flatnonzero(rng.random(n_slots) < 0.001):
+        labels[begin : begin + rng.integers(20, 200)] = 1
+    return labels
 
 
 def _online(name: str, stream: SyntheticStream, n_slots: int) -> Stream:
