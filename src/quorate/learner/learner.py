@@ -160,10 +160,17 @@ class Learner:
 
     # Events in
 
-    def receive(self, event: Event) -> bool:
+    def receive(self, event: Event, *, checked: bool = False) -> bool:
         """Take in votes, labels, decisions of its own, or a change of membership.
 
         Events may come in any order and any number of times.
+
+        Parameters
+        ----------
+        event
+            What has come.
+        checked
+            Whether it is what `decode` gave, which has looked at every field.
 
         Returns
         -------
@@ -182,35 +189,31 @@ class Learner:
                 self._check(event)  # slower, but it says what is wrong
                 place = fold.membership.place(name, "vote")
             return record(fold, slot, place, value) or fold.step(slot, Input.VOTE, (place, int(value)))
+        if isinstance(event, Label) and learn(self._fold, event):
+            return True
+        if not checked:
+            self._check(event)
         match event:
             case Label():
-                if learn(self._fold, event):
-                    return True
-                self._check(event)
                 return self._is_for_me(event) and self._fold.step(event.slot, Input.LABEL, event.value)
             case Labels():
-                self._check(event)
                 return self._is_for_me(event) and (
                     bulk.learn_run(self._fold, event.first_slot, event.packed, event.count)
                     or self._fold.steps(Input.LABEL, [(label.slot, label.value) for label in event])
                 )
             case Votes():
-                self._check(event)
                 place = self._fold.membership.place(event.learner, "batch of votes")
                 return bulk.record_run(
                     self._fold, place, event.first_slot, event.packed, event.count
                 ) or self._fold.vote_all(place, event.first_slot, unpack(event.packed, event.count))
             case Decision():
-                self._check(event)
                 if event.learner != self._name:
                     return False
                 self._fold.membership.check_votes(event.slot, event.epoch, len(event.votes))
                 return self._fold.step(event.slot, Input.CLOSE, event)
             case Decisions():
-                self._check(event)
                 return event.learner == self._name and self._close_all(event)
             case Join() | Leave():
-                self._check(event)
                 return self._fold.change(event)
         raise LocalError(f"receive takes events of quorate, not {type(event).__name__}")
 

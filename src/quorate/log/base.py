@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from quorate.events import Event
+from quorate.events import Decision, Decisions, Event
 
 __all__ = ["Entry", "Log"]
 
 
-class Entry(NamedTuple):
+class Entry:
     """A place in the log and what stands there.
 
     Parameters
@@ -21,11 +21,43 @@ class Entry(NamedTuple):
         What stands there; None where it cannot be read.
     fault
         Why not.
+
+    Examples
+    --------
+    >>> Entry(7, Decision(1, "paris", 1, (1, 1))).decided_by
+    'paris'
     """
 
-    position: int
-    event: Event | None
-    fault: str | None = None
+    __slots__ = ("_event", "_fault", "position")
+
+    def __init__(self, position: int, event: Event | None, fault: str | None = None) -> None:
+        self.position, self._event, self._fault = position, event, fault
+
+    @property
+    def event(self) -> Event | None:
+        """What stands there; None where it cannot be read."""
+        return self._event
+
+    @property
+    def fault(self) -> str | None:
+        """Why it cannot be read; None where it can."""
+        return self._fault
+
+    @property
+    def decided_by(self) -> str | None:
+        """Whose decisions stand there; None for all else."""
+        return self._event.learner if isinstance(self._event, Decision | Decisions) else None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Entry):
+            return NotImplemented
+        return (self.position, self.event, self.fault) == (other.position, other.event, other.fault)
+
+    def __hash__(self) -> int:
+        return hash(self.position)
+
+    def __repr__(self) -> str:
+        return f"Entry(position={self.position}, event={self.event!r}, fault={self.fault!r})"
 
 
 class Log(Protocol):

@@ -22,7 +22,7 @@ from quorate.log.base import Entry
 from quorate.log.connection import connect
 from quorate.log.publishing import Publisher
 from quorate.log.reading import Reader
-from quorate.log.subjects import checked_entry_of, message_id, stream_of, subject_of
+from quorate.log.subjects import entry_on, message_id, stream_of, subject_of
 from quorate.log.watch import reason_of, watch_of
 
 __all__ = ["JetStreamLog", "connect"]
@@ -226,7 +226,7 @@ class JetStreamLog:
                             if place > position + 1:
                                 await self._check_first(position)
                             position, back_off = place, BACK_OFF_S
-                            yield checked_entry_of(self.ensemble, place, message.subject, message.data)
+                            yield entry_on(self.ensemble, place, message.subject, message.data)
             except (TimeoutError, self._errors.Error, OSError) as error:
                 if self._connection.is_closed and not self._closed.is_set():
                     raise self._lost(f"reading {self.stream!r} ended: the connection was closed") from None

@@ -13,7 +13,7 @@ from quorate.events import Decision, Decisions, Event, Join, Label, Labels, Leav
 from quorate.log.base import Entry
 from quorate.log.memory import entry_of
 
-__all__ = ["checked_entry_of", "message_id", "status_subject", "stream_of", "subject_of"]
+__all__ = ["checked_entry_of", "entry_on", "message_id", "status_subject", "stream_of", "subject_of"]
 
 
 def stream_of(ensemble: str) -> str:
@@ -74,6 +74,50 @@ def message_id(event: Event, message: bytes, key: bytes = b"") -> str | None:
     if isinstance(event, Join | Leave) and event.epoch is None:
         return None  # to join, to leave and to join again are three changes
     return hashlib.blake2b(message, digest_size=16, key=key).hexdigest()
+
+
+def entry_on(ensemble: str, position: int, subject: str, message: bytes) -> Entry:
+    """The entry of a message of a stream; decisions are read when somebody looks at them.
+
+    These are nearly half of all messages, and a node has nothing to do with what others decide.
+
+    >>> entry_on("grid", 7, "quorate.grid.decision.rome", b"random bytes").decided_by
+    'rome'
+    """
+    decided = f"quorate.{ensemble}.decision."
+    if subject.startswith(decided):
+        return _Sealed(ensemble, position, subject, message, subject[len(decided) :])
+    return checked_entry_of(ensemble, position, subject, message)
+
+
+class _Sealed(Entry):
+    """An entry that is read when it is looked at; until then its subject tells whose decisions these are."""
+
+    __slots__ = ("_ensemble", "_learner", "_message", "_subject")
+
+    def __init__(self, ensemble: str, position: int, subject: str, message: bytes, learner: str) -> None:
+        super().__init__(position, None)
+        self._ensemble, self._subject, self._learner = ensemble, subject, learner
+        self._message: bytes | None = message
+
+    @property
+    def event(self) -> Event | None:
+        self._open()
+        return self._event
+
+    @property
+    def fault(self) -> str | None:
+        self._open()
+        return self._fault
+
+    @property
+    def decided_by(self) -> str | None:
+        return self._learner
+
+    def _open(self) -> None:
+        if self._message is not None:
+            found = checked_entry_of(self._ensemble, self.position, self._subject, self._message)
+            self._event, self._fault, self._message = found.event, found.fault, None
 
 
 def checked_entry_of(ensemble: str, position: int, subject: str, message: bytes) -> Entry:

@@ -190,14 +190,14 @@ class Node:
             async for entry in entries:
                 if entry.position <= self.position:
                     continue  # delivered again
-                self._apply(entry)
-                event = entry.event
-                others = isinstance(event, Decision | Decisions) and event.learner != self.learner.name
-                if not others or not self.is_live:  # what others decide gives nobody here anything to do
-                    self._changed.set()
-                if self.keeper.is_due(self.learner, self._now()):
-                    self.save()
                 done += 1
+                if self.is_live and entry.decided_by not in (None, self.learner.name):
+                    self.position = entry.position  # what others decide gives nobody here anything to do
+                else:
+                    self._apply(entry)
+                    self._changed.set()
+                    if self.keeper.is_due(self.learner, self._now()):
+                        self.save()
                 if done % TURN == 0:
                     await asyncio.sleep(0)
 

@@ -16,13 +16,13 @@ def applied(learner: Learner, entry: Entry) -> tuple[bool, str | None]:
     >>> applied(Learner("a", ["a"]), Entry(1, None, "random bytes"))
     (False, 'random bytes')
     """
+    if entry.decided_by not in (None, learner.name):
+        return False, None  # nearly half of what is read; it is for whoever decided to look at it
     event = entry.event
     if event is None:
         return False, entry.fault or ""
-    if isinstance(event, Decision | Decisions) and event.learner != learner.name:
-        return False, None  # most of what is read; whoever read it has checked it
     try:
-        return learner.receive(event), None
+        return learner.receive(event, checked=True), None
     except RemoteError as error:
         return False, str(error)
 
