@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from nats.protocol.parser import Parser
@@ -31,34 +32,62 @@ class QuickParser(Parser):  # type: ignore[misc, unused-ignore]
     """
 
     buf: bytearray
+    is_parsing = False
 
     async def parse(self, data: bytes = b"") -> Any:
         """Take in what was read."""
         kept = self.buf
         data, at = bytes(kept) + data, 0
         kept.clear()
-        while True:
-            at = await self._take(data, at)
-            end = data.find(_END, at) + len(_END)
-            if end < len(_END) or data.startswith(_MESSAGES, at):
-                break  # the rest is yet to come
-            await super().parse(data[at:end])
-            at = end
+        self.is_parsing = True
+        try:
+            while True:
+                at = self._hand_over(data, at)
+                if (message := self._message(data, at)) is not None:
+                    at, *parts = message
+                    await self.nc._process_msg(*parts)
+                    continue
+                end = data.find(_END, at) + len(_END)
+                if end < len(_END) or data.startswith(_MESSAGES, at):
+                    break  # the rest is yet to come
+                await super().parse(data[at:end])
+                at = end
+        finally:
+            self.is_parsing = False
         if self.buf is kept:  # otherwise the connection was lost meanwhile, and with it the rest
             kept += data[at:]
 
-    async def _take(self, data: bytes, at: int) -> int:
-        """Hand over the whole messages from a place on; give where they end."""
-        process, hand_over = self.nc._process_msg, self.nc.hand_over
-        while data.startswith(_MESSAGES, at) and (line_end := data.find(_END, at)) > 0:
-            kind, subject, sid, *reply, size = data[at:line_end].split(b" ")
-            header_size = int(reply.pop()) if kind == b"HMSG" else 0
-            start, stop = line_end + len(_END), line_end + len(_END) + int(size)
-            if stop + len(_END) > len(data):
-                break
-            at = stop + len(_END)
-            headers = data[start : start + header_size] if header_size else None
-            message = int(sid), subject, reply[0] if reply else b"", data[start + header_size : stop]
-            if is_status(headers) or not hand_over(*message):  # the rest needs no task's turn
-                await process(*message, headers)
+    def take_now(self, data: bytes) -> bytes:
+        """Hand over the messages that this begins with and that need no task's turn; give the rest.
+
+        Where something that came before waits, that is all of it.
+        """
+        if self.buf or self.is_parsing:
+            return data
+        at = self._hand_over(data, 0)
+        return data[at:] if at else data
+
+    def _hand_over(self, data: bytes, at: int) -> int:
+        """Hand over messages from a place on, as long as there are takers; give where they end."""
+        hand_over = self.nc.hand_over
+        with contextlib.suppress(ValueError):  # what is malformed is for `parse` to raise
+            while (message := self._message(data, at)) is not None:
+                end, sid, subject, reply, payload, headers = message
+                if is_status(headers) or not hand_over(sid, subject, reply, payload):
+                    break
+                at = end
         return at
+
+    @staticmethod
+    def _message(data: bytes, at: int) -> tuple[int, int, bytes, bytes, bytes, bytes | None] | None:
+        """The message that begins at a place: its end, subscription, subject, reply, payload and headers, if whole."""
+        if not data.startswith(_MESSAGES, at) or (line_end := data.find(_END, at)) < 0:
+            return None
+        kind, subject, sid, *reply, size = data[at:line_end].split(b" ")
+        header_size = int(reply.pop()) if kind == b"HMSG" else 0
+        start, stop = line_end + len(_END), line_end + len(_END) + int(size)
+        if stop + len(_END) > len(data):
+            return None
+        headers = data[start : start + header_size] if header_size else None
+        payload = data[start + header_size : stop]
+        return stop + len(_END), int(sid), subject, reply[0] if reply else b"", payload, headers

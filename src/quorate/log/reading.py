@@ -84,6 +84,7 @@ class Reader:
                 refusal.add_done_callback(lambda _: self._take(None))
                 await self._make()
                 count = left = 0
+                delivered = f"$JS.ACK.{self._stream}.{self._name}.1."
                 while not self._stopped:
                     if not left:
                         await self._connection.publish(next_, _NEXT, reply=inbox)
@@ -104,10 +105,13 @@ class Reader:
                             left = 0
                         else:
                             left, count = left - 1, count + 1
-                            consumer, place, delivered = _place(message.reply)
-                            if (consumer, delivered) != (self._name, count):
+                            if message.reply.startswith(delivered):  # what nearly every broker says
+                                place, number, _ = message.reply[len(delivered) :].split(".", 2)
+                            else:
+                                place, number = _place(message.reply, self._name)
+                            if int(number) != count:
                                 raise ConnectionError("an entry was lost on the way")
-                            given.append((place, message))
+                            given.append((int(place), message))
                     if given:
                         yield given
         finally:
@@ -149,17 +153,19 @@ def _give_up(wanted: asyncio.Future[None]) -> None:
         wanted.set_exception(TimeoutError("the broker is silent"))
 
 
-def _place(reply: str) -> tuple[str, int, int]:
-    """Which consumer delivered a message, its place in the stream, and the how manieth it is.
+def _place(reply: str, consumer: str) -> tuple[str, str]:
+    """The place of a message in the stream, and the how manieth it is that a consumer has delivered.
 
-    >>> _place("$JS.ACK.quorate-grid.reader.1.22.11.1790000000000000000.0")
-    ('reader', 22, 11)
-    >>> _place("$JS.ACK.domain.account.quorate-grid.reader.1.22.11.1790000000000000000.0.token")
-    ('reader', 22, 11)
+    >>> _place("$JS.ACK.quorate-grid.reader.1.22.11.1790000000000000000.0", "reader")
+    ('22', '11')
+    >>> _place("$JS.ACK.domain.account.quorate-grid.reader.1.22.11.1790000000000000000.0.token", "reader")
+    ('22', '11')
     """
     tokens = reply.split(".")
     first = 2 if len(tokens) == 9 else 4  # newer brokers put the domain and the account before the rest
-    return tokens[first + 1], int(tokens[first + 3]), int(tokens[first + 4])
+    if tokens[first + 1] != consumer:
+        raise ConnectionError("an entry of another reader came")
+    return tokens[first + 3], tokens[first + 4]
 
 
 def _check_status(message: Any) -> None:

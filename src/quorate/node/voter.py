@@ -84,7 +84,7 @@ class Voter:
                 done = 0
                 while done < len(group):
                     some = group[done : done + await room()]
-                    answers = await self.worker.call(self._decide, some, size=len(some))
+                    answers = await self.worker.call(self._asked, self._decide, some, size=len(some))
                     done += len(answers)
                     cast(self._taken(some[: len(answers)], answers))
         self.done = True
@@ -92,9 +92,10 @@ class Voter:
     def _decide(self, instances: list[Instance]) -> list[tuple[int, Any]]:
         """Vote on instances, and on no more of them than take a moment: what a slow model has voted goes out first."""
         until, answers = time.monotonic() + AT_ONCE_S, list[tuple[int, Any]]()
+        decide, is_timed = self.model.decide, self._in_threads  # without threads, a trial must repeat itself
         for _, x, _, _ in instances:
-            answers.append((0, None) if x is None else self._asked(self.model.decide, x))
-            if self._in_threads and time.monotonic() > until:  # without threads, a trial must repeat itself
+            answers.append((0, None) if x is None else decide(x))
+            if is_timed and time.monotonic() > until:
                 break
         return answers
 
@@ -112,9 +113,8 @@ class Voter:
 
     def _taken(self, instances: list[Instance], answers: list[tuple[int, Any]]) -> list[Event]:
         cast: list[tuple[int, int]] = []
-        learns = self.model.learns
+        learns, unread, undecided = self.model.learns, self._unread, self._undecided
         for (slot, x, label, due), (vote, kept) in zip(instances, answers, strict=True):
-            self.seen = slot
             if label:
                 self._owe(slot, label, max(due, slot))
             if x is None:
@@ -124,17 +124,24 @@ class Voter:
                     self._learn(kept, self._early.pop(slot))
                 else:
                     self._kept[slot] = kept
-            if slot in self._cast_before:
+            if self._cast_before and slot in self._cast_before:
                 self._cast_before.remove(slot)
             else:  # an abstention, too: all are to know that there is something to vote on
                 cast.append((slot, vote))
-                self._unread[slot] = None
-                self._undecided.append(slot)
+                unread[slot] = None
+                undecided.append(slot)
+        if instances:
+            self.seen = instances[-1].slot
         return [Votes.pack(self.name, first, values) for first, values in runs(cast)]
 
     def read_back(self, first: int, last: int) -> None:
         """Votes of its own were read, of this life or of a former one."""
         self.voted = max(self.voted, last)
+        unread = self._unread
+        if len(unread) == last - first + 1 and next(iter(unread)) == first and next(reversed(unread)) == last:
+            unread.clear()  # all that it has cast, as nearly always where it votes on many at once
+            self._read.clear()
+            return
         for slot in range(first, last + 1):
             if slot in self._unread:
                 del self._unread[slot]
@@ -160,9 +167,12 @@ class Voter:
 
     def n_undecided(self, frontier: int) -> int:
         """How many votes wait for a decision, where all up to a slot are decided."""
-        while self._undecided and self._undecided[0] <= frontier:
-            self._undecided.popleft()
-        return len(self._undecided)
+        undecided = self._undecided
+        if undecided and undecided[-1] <= frontier:
+            undecided.clear()
+        while undecided and undecided[0] <= frontier:
+            undecided.popleft()
+        return len(undecided)
 
     def learn(self, slot: int, label: int) -> None:
         """Let the model learn a label, now or when its instance comes."""
