@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from operator import mul
 from typing import TYPE_CHECKING
 
 from quorate.packing import CODE_OF, VALUE_OF, bytes_needed, is_packed, rows_of, unpack
@@ -22,6 +23,7 @@ __all__ = ["decided", "fits", "learned"]
 _VOTES_MAX = 1 << 20
 #: Fewer rows than these are quicker one by one.
 _FEW = 64
+_PLUS, _MINUS = CODE_OF[1], CODE_OF[-1]
 
 
 def fits(rule: Rule) -> bool:
@@ -52,7 +54,7 @@ def decided(rule: Rule, rows: bytes, n_learners: int) -> bytes:
     """
     each = rows_of(rows, n_learners)
     if len(each) < _FEW:
-        code_of = {row: _code(rule, row, n_learners) for row in set(each)}  # the same votes are decided alike
+        code_of = _CodeOf(rule, n_learners)
         return bytes([code_of[row] for row in each])
     return b"".join(_codes(rule, votes).tobytes() for votes in _parts(rows, n_learners))
 
@@ -82,15 +84,11 @@ def learned(rule: Rule, rows: bytes, n_learners: int, labels: bytes | bytearray)
 
 def _learned_few(rule: Rule, rows: bytes, n_learners: int, labels: bytes | bytearray) -> int:
     updates = 0
-    code_of: dict[bytes, int] = {}
+    code_of = _CodeOf(rule, n_learners)
     for row, label in zip(rows_of(rows, n_learners), labels, strict=True):
-        if not label:
-            continue
-        if row not in code_of:
-            code_of[row] = _code(rule, row, n_learners)
-        if code_of[row] != label:
+        if label and code_of[row] != label:
             updates += rule.update(unpack(row, n_learners), VALUE_OF[label])
-            code_of.clear()
+            code_of = _CodeOf(rule, n_learners)
     return updates
 
 
@@ -100,9 +98,21 @@ def _first_wrong(codes: bytes, labels: bytes | bytearray) -> int | None:
     return next((place for place, label in enumerate(labels) if label and label != codes[place]), None)
 
 
-def _code(rule: Rule, row: bytes, n_learners: int) -> int:
-    assert isinstance(rule, PWM | ExtendedPWM)
-    return CODE_OF[rule._predict(unpack(row, n_learners))]  # these votes are checked
+class _CodeOf(dict[bytes, int]):
+    """The code of what a rule that fits decides from a row, with the weights that it has now."""
+
+    def __init__(self, rule: Rule, n_learners: int) -> None:
+        super().__init__()
+        halves = _halves(rule)
+        assert halves is not None
+        self._synchronous, self._asynchronous = halves
+        self._n_learners = n_learners
+
+    def __missing__(self, row: bytes) -> int:
+        votes = unpack(row, self._n_learners)
+        weights = self._asynchronous if 0 in votes else self._synchronous
+        code = self[row] = _PLUS if sum(map(mul, weights, (1, *votes))) >= 0 else _MINUS
+        return code
 
 
 def _codes(rule: Rule, votes: NDArray[np.float64]) -> NDArray[np.uint8]:

@@ -111,10 +111,11 @@ class Publisher:
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             answer.set_exception(ConnectionError(f"an answer that cannot be read: {error}"))
             return
+        if found.error is None and 0 < found.seq <= SEQUENCE_MAX:
+            answer.set_result(found.seq)
+            return
         errors = load("nats.js.errors", "The JetStream log")
         if found.error is not None:
             answer.set_exception(errors.APIError(**msgspec.structs.asdict(found.error)))
-        elif 0 < found.seq <= SEQUENCE_MAX:
-            answer.set_result(found.seq)
         else:  # no stream takes this subject, or the broker has none that answers
             answer.set_exception(errors.NoStreamResponseError())

@@ -60,6 +60,7 @@ class Reader:
         self._name = secrets.token_hex(16)
         self._arrived: deque[Any] = deque()
         self._wanted: asyncio.Future[None] | None = None
+        self._loop = asyncio.get_running_loop()
         self._stopped = False
 
     def stop(self) -> None:
@@ -139,9 +140,8 @@ class Reader:
     async def _some(self) -> None:
         """Wait for a message, or None, which is there when there is something else to look at."""
         if not self._arrived:  # neither a queue nor a timeout's context: this is done for each entry of a quiet log
-            loop = asyncio.get_running_loop()
-            self._wanted = loop.create_future()
-            silence = loop.call_later(FETCH_S + SILENCE_S, _give_up, self._wanted)
+            self._wanted = self._loop.create_future()
+            silence = self._loop.call_later(FETCH_S + SILENCE_S, _give_up, self._wanted)
             try:
                 await self._wanted
             finally:

@@ -122,6 +122,7 @@ class Node:
         self._deadlines = Deadlines(deadline_s, learner.open_slots_max)
         self._decided = -1  # the last slot a decision is made on, sent or not
         self._live_from = sys.maxsize  # nobody acts before the log was read to where it ended at the start
+        self._clock: Callable[[], float] | None = None
         self._changed = asyncio.Event()
         self._stopping = asyncio.Event()
 
@@ -176,7 +177,9 @@ class Node:
             self.voter.restore(kept.model, kept.voted)
 
     def _now(self) -> float:
-        return asyncio.get_running_loop().time()
+        if self._clock is None:  # a loop is looked for only once: that asks the system who we are
+            self._clock = asyncio.get_running_loop().time
+        return self._clock()
 
     # Reading
 
