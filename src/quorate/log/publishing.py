@@ -21,6 +21,8 @@ __all__ = ["WINDOW", "Publisher"]
 
 #: Publishes that may be under way at once.
 WINDOW = 512
+#: How long names of answers are, and how many are drawn at once.
+TOKEN_BYTES, TOKENS = 8, 64
 #: The last place there can be.
 SEQUENCE_MAX = 2**63 - 1
 
@@ -53,6 +55,7 @@ class Publisher:
     def __init__(self, connection: Any, watch: Watch) -> None:
         self._connection, self._watch = connection, watch
         self._inbox = ""
+        self._tokens: list[str] = []
         self._answers: dict[str, asyncio.Future[int]] = {}
         self._waiting: deque[asyncio.Future[None]] = deque()
 
@@ -83,7 +86,7 @@ class Publisher:
             inbox = self._connection.new_inbox()
             await self._connection.subscribe(f"{inbox}.*", cb=Handover(self._take).take)
             self._inbox = inbox
-        token = secrets.token_hex(8)  # whoever could foresee it might answer in the broker's place
+        token = self._token()
         answer = self._watch.expected(subject)
         self._answers[token] = answer
         answer.add_done_callback(lambda _: self._end(token))
@@ -93,6 +96,13 @@ class Publisher:
             answer.cancel()
             raise
         return answer
+
+    def _token(self) -> str:
+        """A name for an answer; whoever could foresee it might answer in the broker's place."""
+        if not self._tokens:  # many at once: each time the system is asked costs as much
+            drawn = secrets.token_hex(TOKEN_BYTES * TOKENS)
+            self._tokens = [drawn[at : at + 2 * TOKEN_BYTES] for at in range(0, len(drawn), 2 * TOKEN_BYTES)]
+        return self._tokens.pop()
 
     def _end(self, token: str) -> None:
         del self._answers[token]

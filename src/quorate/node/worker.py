@@ -44,6 +44,7 @@ class Worker:
         self._busy = False
         self._failure: BaseException | None = None
         self._cost_s = QUICK_S  # of one part of a call, of late
+        self._is_doubtful = True  # whether it may take longer, or others have had the processor
 
     async def call(self, function: Callable[..., Any], *arguments: Any, size: int = 0) -> Any:
         """Do this after all that was posted, and give its answer; `size` says of how many parts, if it is a list."""
@@ -51,8 +52,15 @@ class Worker:
             raise self._failure
         if self._pool is None:
             return function(*arguments)
-        if size and not self._busy and size * self._cost_s < QUICK_S:
+        is_quick = size and not self._busy and size * self._cost_s < QUICK_S
+        if is_quick and not self._is_doubtful:
+            begin = perf_counter()
+            answer = function(*arguments)
+            self._is_doubtful = perf_counter() - begin > QUICK_S  # then the next is looked at closely
+            return answer
+        if is_quick:
             answer, taken_s = _timed(function, arguments)
+            self._is_doubtful = taken_s > QUICK_S
         else:
             loop = asyncio.get_running_loop()
             answer, taken_s = await loop.run_in_executor(self._pool, self._after_posted, function, arguments)
