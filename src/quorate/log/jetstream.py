@@ -166,6 +166,7 @@ class JetStreamLog:
     async def _publish(self, messages: Iterable[tuple[Event, bytes]]) -> int:
         answers: list[asyncio.Future[int]] = []
         ordered: asyncio.Future[int] | None = None
+        late: asyncio.TimerHandle | None = None  # cheaper than a timeout's context, for what is done in each slot
         try:
             for event, payload in messages:
                 in_order = isinstance(event, Decision | Decisions | Join | Leave)
@@ -175,9 +176,11 @@ class JetStreamLog:
                     await _within(self._publisher.room())
                 answers.append(await self._send(event, payload))
                 ordered = answers[-1] if in_order else ordered
-            async with asyncio.timeout(ANSWER_S):
-                return max([await answer for answer in answers])
+            late = answers[0].get_loop().call_later(ANSWER_S, _give_up, answers)
+            return max([await answer for answer in answers])
         finally:
+            if late is not None:
+                late.cancel()
             for answer in answers:
                 if not answer.cancel() and not answer.cancelled():
                     answer.exception()  # seen
@@ -275,6 +278,12 @@ class JetStreamLog:
 async def _within(awaitable: Awaitable[Any]) -> None:
     async with asyncio.timeout(ANSWER_S):  # not wait_for: until Python 3.12 it may swallow being cancelled
         await awaitable
+
+
+def _give_up(answers: Iterable[asyncio.Future[int]]) -> None:
+    for answer in answers:
+        if not answer.done():
+            answer.set_exception(TimeoutError("the broker does not answer"))
 
 
 def _first_of(state: Any) -> int:

@@ -50,6 +50,7 @@ class Watch:
         self.lost: LogError | None = None
         self._on_state = on_state
         self._told = ""
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: dict[asyncio.Future[Any], dict[str, str]] = {}
 
     def tell(self, state: str) -> None:
@@ -122,7 +123,8 @@ class Watch:
         """Give a future for the answer to what is published on a subject; it raises where none will come."""
         if (loss := self.loss()) is not None:
             raise loss
-        answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._loop = self._loop or asyncio.get_running_loop()  # a connection has one
+        answer: asyncio.Future[int] = self._loop.create_future()
         self._waiting[answer] = {subject.lower(): subject}
         answer.add_done_callback(self._waiting.pop)
         return answer

@@ -72,6 +72,7 @@ class Alarm:
         self._ring = ring
         self._at: float | None = None
         self._handle: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def set(self, at: float | None) -> None:
         """Ring then, once, and at no other time; None for not at all."""
@@ -80,7 +81,8 @@ class Alarm:
         if self._handle is not None:
             self._handle.cancel()
         self._at = at
-        self._handle = None if at is None else asyncio.get_running_loop().call_at(at, self._rung)
+        self._loop = self._loop or asyncio.get_running_loop()
+        self._handle = None if at is None else self._loop.call_at(at, self._rung)
 
     def _rung(self) -> None:
         self._at = self._handle = None  # a loop may ring a little too soon, and is then asked again

@@ -33,6 +33,7 @@ from quorate.learner import Learner
 from quorate.log import Entry, Log
 from quorate.node.batching import BATCH
 from quorate.node.belief import is_believed, unlabelled
+from quorate.node.bell import Bell
 from quorate.node.checkpoint import Store
 from quorate.node.deadlines import Alarm, Deadlines
 from quorate.node.keeper import Keeper
@@ -118,12 +119,12 @@ class Node:
         self.position = 0
         self.faults = 0
         self.is_live = False
-        self.outbox = Outbox(log, learner.name, batch, lambda: self._changed.set())
+        self.outbox = Outbox(log, learner.name, batch, lambda: self._changed.ring())
         self._deadlines = Deadlines(deadline_s, learner.open_slots_max)
         self._decided = -1  # the last slot a decision is made on, sent or not
         self._live_from = sys.maxsize  # nobody acts before the log was read to where it ended at the start
         self._clock: Callable[[], float] | None = None
-        self._changed = asyncio.Event()
+        self._changed = Bell()
         self._stopping = asyncio.Event()
 
     # Life
@@ -156,11 +157,7 @@ class Node:
 
     async def _drained(self) -> None:
         while not self.outbox.is_read_back(self.position):
-            await self._until_changed()
-
-    async def _until_changed(self) -> None:
-        self._changed.clear()
-        await self._changed.wait()
+            await self._changed.heard()
 
     def save(self) -> None:
         """Write a checkpoint of now; it is there when the model has done what it had to do until now."""
@@ -186,7 +183,7 @@ class Node:
     async def _read(self) -> None:
         self._live_from = await patiently(self.log.last, self.learner.name)
         self.keeper.check_not_ahead(self.position, self._live_from)
-        self._changed.set()
+        self._changed.ring()
         done = 0
         reading = self.log.read(self.position)
         async with contextlib.aclosing(reading) as entries:  # type: ignore[type-var]
@@ -198,7 +195,7 @@ class Node:
                     self.position = entry.position  # what others decide gives nobody here anything to do
                 else:
                     self._apply(entry)
-                    self._changed.set()
+                    self._changed.ring()
                     if self.keeper.is_due(self.learner, self._now()):
                         self.save()
                 if done % TURN == 0:
@@ -242,36 +239,36 @@ class Node:
 
     async def _vote(self) -> None:
         while self.position < self._live_from:
-            await self._until_changed()
+            await self._changed.heard()
         while self.learner.name not in self.learner.members and (self.rejoins or (self.joins and not self._has_left())):
             await self._join()
         if self.voter is not None:
             await self.voter.run(self.put, self._room)
-            self._changed.set()
+            self._changed.ring()
 
     async def _join(self) -> None:
         epoch = self.learner.epoch + 1
         self.put([Join(self.learner.name, epoch=epoch)])
         while self.learner.epoch < epoch:  # another may have joined at this epoch: then once more
-            await self._until_changed()
+            await self._changed.heard()
         if self.voter is not None:
             self.voter.skip_to(self._frontier())  # what was before is not for it to vote on
 
     async def _room(self) -> int:
         assert self.voter is not None
         while (room := self.ahead - self.voter.n_undecided(self._frontier())) <= 0 or self._has_left():
-            await self._until_changed()
+            await self._changed.heard()
         return room
 
     def put(self, events: Sequence[Event]) -> None:
         """Append events, labels that somebody gave for instance, as soon as the log can be reached."""
         self.outbox.put(events)
-        self._changed.set()
+        self._changed.ring()
 
     # Deciding
 
     async def _close(self) -> None:
-        alarm = Alarm(self._changed.set)
+        alarm = Alarm(self._changed.ring)
         while True:
             soonest = None
             if self.position >= self._live_from:
@@ -279,9 +276,8 @@ class Node:
                 soonest = self._decide_ready()
                 if self.voter is not None and (labels := self.voter.due_labels(self.learner.closed_until)):
                     self.put(labels)
-            self._changed.clear()
             alarm.set(soonest)
-            await self._changed.wait()
+            await self._changed.heard()
             await asyncio.sleep(0)
 
     def _decide_ready(self) -> float | None:

@@ -11,6 +11,7 @@ from itertools import islice
 from quorate.events import Event
 from quorate.log import Log
 from quorate.node.batching import BATCH, batched
+from quorate.node.bell import Bell
 from quorate.node.patience import patiently
 
 __all__ = ["Outbox"]
@@ -34,7 +35,7 @@ class Outbox:
     def __init__(self, log: Log, name: str, batch: int, on_sent: Callable[[], None]) -> None:
         self._log, self._name, self._batch, self._on_sent = log, name, batch, on_sent
         self._events: deque[Event] = deque()
-        self._filled = asyncio.Event()
+        self._filled = Bell()
         self._sent_to = 0
 
     def __len__(self) -> int:
@@ -44,7 +45,7 @@ class Outbox:
     def put(self, events: Iterable[Event]) -> None:
         """Send these, as soon as the log can be reached."""
         self._events.extend(events)
-        self._filled.set()
+        self._filled.ring()
 
     def is_read_back(self, position: int) -> bool:
         """Whether all was sent, and read by whoever has read up to a place."""
@@ -53,13 +54,12 @@ class Outbox:
     async def run(self) -> None:
         """Send for ever."""
         while True:
-            await self._filled.wait()
+            while not self._events:
+                await self._filled.heard()
             await asyncio.sleep(0)  # the votes that a decision makes room for go with it
             some = list(islice(self._events, BATCH))
             messages = batched(some, self._batch)
             self._sent_to = await patiently(partial(self._log.append, messages), self._name)
             for _ in some:
                 self._events.popleft()
-            if not self._events:
-                self._filled.clear()
             self._on_sent()

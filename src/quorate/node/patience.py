@@ -26,18 +26,18 @@ async def patiently(ask: Callable[[], Awaitable[int]], name: str) -> int:
         Who asks, for the journal.
     """
     back_off, since = BACK_OFF_S, None
-    now = asyncio.get_running_loop().time
     while True:
         try:
             answer = await ask()
         except (CredentialsError, RefusedError):
             raise
         except LogError as error:
-            since = now() if since is None else since
+            since = asyncio.get_running_loop().time() if since is None else since
             _logger.warning("%s: %s", name, error)
             await asyncio.sleep(back_off)
             back_off = min(2 * back_off, BACK_OFF_MAX_S)
         else:
             if since is not None:
-                _logger.warning("%s: the log is back, after %.1f s", name, now() - since)
+                away_s = asyncio.get_running_loop().time() - since
+                _logger.warning("%s: the log is back, after %.1f s", name, away_s)
             return answer

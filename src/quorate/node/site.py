@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from typing import Any, NamedTuple, Protocol
 
+from quorate.node.bell import Bell
 from quorate.node.tasks import end_all
 
 __all__ = ["Instance", "ListSource", "Source", "gathered"]
@@ -68,7 +69,7 @@ async def gathered(source: AsyncIterator[Instance], most: int) -> AsyncGenerator
     [3, 2]
     """
     there: list[Instance] = []  # a queue would wake somebody up for each
-    came, taken = asyncio.Event(), asyncio.Event()
+    came, taken = Bell(), Bell()
 
     async def fill() -> None:
         try:
@@ -76,21 +77,19 @@ async def gathered(source: AsyncIterator[Instance], most: int) -> AsyncGenerator
                 there.append(instance)
                 size = len(there)
                 if size == 1:
-                    came.set()
+                    came.ring()
                 if size >= most:
-                    taken.clear()
-                    await taken.wait()
+                    await taken.heard()
         finally:
-            came.set()
+            came.ring()
 
     filling = asyncio.ensure_future(fill())
     try:
         while there or not filling.done():
-            came.clear()
             if not there:
-                await came.wait()
+                await came.heard()
             some, there[:] = list(there), []
-            taken.set()
+            taken.ring()
             if some:
                 yield some
         await filling  # raises what the source raised
