@@ -101,7 +101,7 @@ def test_mistakes_are_named(tmp_path: Path, override: str, message: str) -> None
         (b"[1]", "is no JSON object"),
         (b"[" * 100_000, "is no JSON object"),
         (b" " * (1 << 25), "has more than 16777216 bytes"),
-        (b"{}", "is a snapshot of None, not of Portfolio"),
+        (b"{}", "is a snapshot of 'None', not of Portfolio"),
         (b'{"rule":"Portfolio"}', "is no snapshot of Portfolio"),
         (json.dumps(PWM(2).snapshot()).encode(), "is a snapshot of 'PWM', not of Portfolio"),
         (json.dumps(Portfolio(3).snapshot()).encode(), "is of a rule for 3 learners; this ensemble begins with 2"),
@@ -109,8 +109,10 @@ def test_mistakes_are_named(tmp_path: Path, override: str, message: str) -> None
 )
 def test_a_file_that_is_no_rule_is_said(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "rule.json").write_bytes(content)
-    with pytest.raises(LocalError, match=rf"`ensemble.rule_file`: .*rule.json .*{message}"):
+    with pytest.raises(LocalError, match=rf"`ensemble\.rule_file`: [^ ]*rule\.json {message}"):
         read_config(written(tmp_path, GOOD), ["ensemble.rule_file=rule.json"])
+    with pytest.raises(LocalError, match=r"`ensemble\.rule`: no rule is named 'PWN'"):
+        read_config(written(tmp_path, GOOD), ["ensemble.rule_file=rule.json", "ensemble.rule=PWN"])
 
 
 def test_what_is_no_toml_is_said_with_its_line(tmp_path: Path) -> None:

@@ -357,6 +357,7 @@ def test_parameters_out_of_range(make: Any, message: str) -> None:
         (FixedShare(2), {"mantissas": []}),
         (FixedShare(2), {"mantissas": [0.0, 0.5]}),
         (FixedShare(2), {"exponents": [1]}),
+        (FixedShare(2), {"exponents": [1, 10**19]}),
         (FixedShare(2), {"powers": [1, 1]}),
         (FixedShare(2, alpha=0), {"powers": [1]}),
         (AdaBoostWeights(2), {"alphas": []}),

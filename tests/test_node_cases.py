@@ -12,7 +12,7 @@ import pytest
 
 from quorate import ExtendedPWM, Label, Learner, Portfolio, Vote, Votes
 from quorate.errors import LogError, SnapshotError
-from quorate.events import Labels, Leave
+from quorate.events import Join, Labels, Leave
 from quorate.log import Faults, MemoryLog, SimulatedLog, run_in_virtual_time
 from quorate.node import Checkpoint, Instance, ListSource, MemoryStore, Node
 from quorate.node.checkpoint import packed, unpacked
@@ -229,14 +229,35 @@ def test_a_changed_file_is_noticed(learner: Learner, words: str) -> None:
     run_in_virtual_time(story())
 
 
-def test_other_fitted_weights_are_noticed() -> None:
+def test_a_rule_that_began_otherwise_is_noticed() -> None:
+    """Whoever folds the log anew begins with the rule of now, and would blame the node."""
+    block = [[1, -1], [-1, -1]], [1, -1]
+
+    async def until_slot(node: Node, slot: int) -> None:
+        end = await at_work(node)
+        while node.learner.closed_until < slot:
+            await asyncio.sleep(0.1)
+        node.stop()
+        await asyncio.sleep(1)
+        await end()
+
     async def story() -> None:
         log, store = MemoryLog(), MemoryStore()
-        kept = Learner("a", ["a", "b"], Portfolio(2).fit([[1, -1]], [1]))
-        store.save(Checkpoint(log.identity, 0, -1, 0, kept.snapshot()))
-        for rule in (Portfolio(2), Portfolio(2).fit([[1, -1]], [-1])):
-            with pytest.raises(SnapshotError, match="whose fitted was"):
-                await Node(Learner("a", ["a", "b"], rule), log, store).run()
+        learner = Learner("a", ["a", "b"], Portfolio(2).fit(*block))
+        for slot, late in ((1, "c"), (2, "d")):
+            await log.append([Vote(slot, "a", 1), Vote(slot, "b", 1), Label(slot, 1), Join(late, epoch=slot)])
+            await until_slot(Node(learner, log, store), slot)
+            kept = store.load()
+            assert kept is not None
+            assert kept.learner["epoch"] == slot
+            for rule in (Portfolio(2), Portfolio(2).fit(*(part[::-1] for part in block)), taught(Portfolio(2))):
+                with pytest.raises(SnapshotError, match="had learned something else before the stream"):
+                    await Node(Learner("a", ["a", "b"], rule), log, store).run()
+            learner = Learner("a", ["a", "b"], Portfolio(2).fit(*block))
+
+    def taught(rule: Portfolio) -> Portfolio:
+        rule.run(*block)
+        return rule
 
     run_in_virtual_time(story())
 

@@ -278,6 +278,9 @@ def test_notes_are_checked() -> None:
         ("last", [2.0]),
         ("fitted", [1.0, 2.0]),
         ("top", [0.5, 0.5, 0.0, 0.0]),
+        ("top", [5e-324] * 4),
+        ("shares", [1e308] * 60),
+        ("linear", [1e300] * 20),
     ],
 )
 def test_a_snapshot_no_portfolio_wrote_is_refused(field: str, value: list[float]) -> None:

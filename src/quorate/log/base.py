@@ -67,7 +67,7 @@ class Log(Protocol):
     - What `append` has answered for is there for ever, within the log's limits. What it has not answered for, because
       it raised or was cancelled, may be there or not: append it again, as to apply an event twice is harmless.
     - `read` gives every entry after a place, in growing order, and then waits for more. It may be begun any number of
-      times, from any place.
+      times, from any place. Its events are what `decode` gave: nobody looks at their fields again.
     """
 
     @property

@@ -43,6 +43,8 @@ class Checkpoint(msgspec.Struct, frozen=True):
         The learner's snapshot.
     model
         The model and the instances that wait for their labels, as the node pickled them.
+    began
+        The digest of what the learner's rule was at its beginning; empty where that is not known.
     schema
         The version of this form.
     """
@@ -53,6 +55,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
     faults: int
     learner: dict[str, Any]
     model: bytes = b""
+    began: str = ""
     schema: int = 1
 
 
@@ -70,7 +73,7 @@ def packed(checkpoint: Checkpoint) -> bytes:
     """The bytes of a checkpoint.
 
     >>> packed(Checkpoint("log", 7, 3, 0, {"schema": 1}))[:60]
-    b'quorate-checkpoint 1 81 0 a37893106a63947089f7232e0480d2d748'
+    b'quorate-checkpoint 1 92 0 1df96bdff966da22512ec94dcf72b05a89'
     """
     fields = msgspec.structs.asdict(checkpoint)
     del fields["model"]
@@ -88,7 +91,7 @@ def unpacked(content: bytes, where: str) -> Checkpoint:
     >>> unpacked(packed(Checkpoint("log", 7, 3, 0, {"schema": 1}))[:-1], "here")
     Traceback (most recent call last):
     ...
-    quorate.errors.SnapshotError: the checkpoint here is damaged: it has 80 of 81 bytes
+    quorate.errors.SnapshotError: the checkpoint here is damaged: it has 91 of 92 bytes
     """
     head, _, body = content.partition(b"\n")
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from typing import Any
 
 from quorate.errors import LocalError, LogError, SnapshotError
@@ -27,6 +29,7 @@ class Keeper:
         if every_slots < 1 or every_s <= 0:
             raise LocalError(f"checkpoint_slots is {every_slots} and checkpoint_s {every_s}; both must be above 0")
         self.store, self.every_slots, self.every_s = store, every_slots, every_s
+        self._began = ""
         self._decisions = 0
         self._when = 0.0
         self._writing = False
@@ -40,8 +43,10 @@ class Keeper:
                 f"the checkpoint is of the log {kept.log!r}, and this one is {log!r}; move the "
                 "checkpoint away to begin anew"
             )
+        self._began = _digest(learner)
         if kept is not None:
             _compare(kept, learner)
+            self._began = kept.began
         return kept
 
     def check_not_ahead(self, position: int, last: int) -> None:
@@ -64,26 +69,36 @@ class Keeper:
         self._decisions, self._when = learner.n_decisions, now
         place = (log, position, -1 if voter is None else voter.resume, faults, learner.snapshot())
         if voter is None:
-            self.store.save(Checkpoint(*place))
+            self.store.save(Checkpoint(*place, began=self._began))
         else:
             self._writing = True
             voter.worker.post(self._write, self.store, place, voter, voter.state())
 
     def _write(self, store: Store, place: tuple[str, int, int, int, dict[str, Any]], voter: Voter, state: Any) -> None:
-        store.save(Checkpoint(*place, voter.pickled(state)))
+        store.save(Checkpoint(*place, voter.pickled(state), self._began))
         self._writing = False
 
 
 def _compare(kept: Checkpoint, learner: Learner) -> None:
     """Refuse to go on from a checkpoint as somebody else: whoever folds the log anew would become another."""
     begun = learner.snapshot()
-    for key in ("name", "members", "rule", "fitted", "horizon", "open_slots_max"):
+    for key in ("name", "members", "rule", "horizon", "open_slots_max"):
         then, now = (_founded(state, key) for state in (kept.learner, begun))
         if then is not None and then != now:
             raise SnapshotError(
                 f"the checkpoint is of a learner whose {key} was {then!r}, and is now {now!r}; set it back, or move "
                 "the checkpoint away to begin anew"
             )
+    if kept.began and not learner.n_decisions and kept.began != _digest(learner):
+        raise SnapshotError(
+            "the checkpoint is of a learner whose rule had learned something else before the stream than it has now; "
+            "set it back (`ensemble.rule_file`), or move the checkpoint away to begin anew"
+        )
+
+
+def _digest(learner: Learner) -> str:
+    """What tells a rule from one that has learned something else."""
+    return hashlib.sha256(json.dumps(learner.rule.snapshot(), sort_keys=True).encode()).hexdigest()
 
 
 def _founded(state: dict[str, Any], key: str) -> Any:
@@ -91,8 +106,6 @@ def _founded(state: dict[str, Any], key: str) -> Any:
     try:
         if key == "rule":
             return state["rule"]["rule"]
-        if key == "fitted":  # what was learned before the stream; who joins or leaves changes it
-            return None if state["epoch"] else state["rule"].get("fitted", [])
         if key == "members" and state["epoch"]:
             return state["former"].get("0")
         return state[key]

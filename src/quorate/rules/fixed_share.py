@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FixedShare"]
 
+#: Weights double or halve a few times a label, at the most.
+EXPONENT_MAX = 2**48
+
 
 class _AlwaysUpdating(PowerRule):
     """The weighted majority that demotes wrong learners in every slot, also where the ensemble was right."""
@@ -185,6 +188,8 @@ class FixedShare(BaseRule):
             raise SnapshotError(
                 "snapshot fields 'mantissas' and 'exponents' hold no weights: mantissas are from 1/2 to 1"
             )
+        if max(map(abs, state.exponents)) > EXPONENT_MAX:
+            raise SnapshotError(f"snapshot field 'exponents' holds a number above {EXPONENT_MAX}; none grows so large")
         rule: Self = restored(cls, size, state.parameters)
         rule._mantissas, rule._exponents = state.mantissas, state.exponents
         if (rule._unshared is None) != (state.powers is None) or len(state.powers or state.mantissas) != size:

@@ -14,6 +14,10 @@ from quorate.rules.fitted_voter import is_whole
 __all__ = ["read_portfolio"]
 
 
+#: Larger numbers, and smaller shares, never come about; sums and products of those within stay finite.
+MOST = 1e100
+
+
 class _State(msgspec.Struct):
     rule: str
     linear: list[float]
@@ -44,8 +48,10 @@ def read_portfolio(snapshot: dict[str, Any], kind: type) -> tuple[dict[str, list
     for name, values in state.items():
         if not all(map(math.isfinite, values)):
             raise SnapshotError(f"snapshot field {name!r} holds a number that is not finite")
+        if max(map(abs, values), default=0.0) > MOST:
+            raise SnapshotError(f"snapshot field {name!r} holds a number above {MOST:g}; none ever becomes so large")
     for name in ("winnow", "shares", "top"):
-        if min(state[name], default=0.0) <= 0:
+        if min(state[name], default=0.0) < 1 / MOST:
             raise SnapshotError(f"snapshot field {name!r} holds a weight that is not above 0")
     if not all(is_whole(weight) for weight in read.fitted):
         raise SnapshotError("snapshot field 'fitted' holds a weight that is no whole number below 2^40")

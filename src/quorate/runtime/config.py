@@ -14,7 +14,7 @@ import msgspec
 
 from quorate.errors import LocalError
 from quorate.events import is_name
-from quorate.rules import Rule
+from quorate.rules import Rule, rule_named
 from quorate.runtime.first_rule import first_rule
 from quorate.runtime.schema import File, LearnerTable, SourceTable
 from quorate.streams import delay_from_text
@@ -290,10 +290,12 @@ def _check(config: Config) -> None:
         raise LocalError(f"{path}: `ensemble.name` is {config.name!r}; a name is 1 to 64 letters, digits, '_' or '-'")
     if not config.members:
         raise LocalError(f"{path}: every learner joins later; an ensemble begins with at least one member")
+    key = "rule"
     try:
+        rule_named(file.ensemble.rule)
+        key = "rule_file"
         config.first_rule()
     except LocalError as error:
-        key = "rule" if file.ensemble.rule_file is None else "rule_file"
         raise LocalError(f"{path}: `ensemble.{key}`: {error}") from None
     most = max((file.ensemble.open_slots_max or max(file.ensemble.horizon, 1024)) // 2, 1)
     if file.ensemble.ahead > most:

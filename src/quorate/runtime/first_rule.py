@@ -52,17 +52,18 @@ def _restored(kind: Any, name: str, file: Path) -> Rule:
     try:
         with file.open("rb") as opened:
             content = opened.read(RULE_BYTES_MAX + 1)
-        if len(content) > RULE_BYTES_MAX:
-            raise LocalError(f"{file} has more than {RULE_BYTES_MAX} bytes; no snapshot of a rule has")
-        snapshot = msgspec.json.decode(content, type=dict[str, Any])
     except OSError as error:
         raise LocalError(
             f"{file} cannot be read: {error.strerror}; write the JSON of `rule.snapshot()` there"
         ) from None
+    if len(content) > RULE_BYTES_MAX:
+        raise LocalError(f"{file} has more than {RULE_BYTES_MAX} bytes; no snapshot of a rule has")
+    try:
+        snapshot = msgspec.json.decode(content, type=dict[str, Any])
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise LocalError(f"{file} is no JSON object: {error}; write the JSON of `rule.snapshot()` there") from None
     if snapshot.get("rule") != kind.__name__:
-        raise LocalError(f"{file} is a snapshot of {snapshot.get('rule')!r}, not of {name}")
+        raise LocalError(f"{file} is a snapshot of {str(snapshot.get('rule'))[:64]!r}, not of {name}")
     try:
         restored: Rule = kind.restore(snapshot)
     except QuorateError as error:
