@@ -36,8 +36,8 @@ _GOOD = bytes(byte for byte, four in enumerate(_FOUR_OF) if four is not None)
 _WHOLE = [
     bytes(byte for byte in range(256) if all(byte >> 2 * place & 3 for place in range(count))) for count in range(5)
 ]
-#: From a byte to the code at each of its four places.
-_CODE_AT = [bytes(byte >> 2 * place & 3 for byte in range(256)) for place in range(4)]
+#: From a byte to the codes at its four places.
+_CODES_OF = [bytes(byte >> 2 * place & 3 for place in range(4)) for byte in range(256)]
 _BYTE_OF = {four: byte for byte, four in enumerate(_FOUR_OF) if four is not None}
 
 
@@ -121,10 +121,7 @@ def codes_of(packed: bytes | bytearray, count: int) -> bytes:
     >>> codes_of(bytes.fromhex("4902"), 5)
     b'\x01\x02\x00\x01\x02'
     """
-    codes = bytearray(4 * len(packed))
-    for place in range(4):
-        codes[place::4] = packed.translate(_CODE_AT[place])
-    return bytes(codes[:count])
+    return b"".join(map(_CODES_OF.__getitem__, packed))[:count]
 
 
 def pack_codes(codes: bytes | bytearray) -> bytes:

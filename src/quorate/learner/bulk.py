@@ -21,6 +21,8 @@ __all__ = ["close_run", "decide_run", "learn_run", "record_run"]
 
 #: From a byte to whether the code at each of its four places is there.
 _THERE = [bytes(byte >> 2 * place & 3 != 0 for byte in range(256)) for place in range(4)]
+#: The bytes without a code at each of the four places.
+_ABSENT = [bytes(byte for byte in range(256) if not byte >> 2 * place & 3) for place in range(4)]
 #: From a byte to whether its first so many codes are all there.
 _WHOLE = [bytes(all(byte >> 2 * place & 3 for place in range(count)) for byte in range(256)) for count in range(5)]
 #: From a code to the bits it has at each of the four places.
@@ -51,13 +53,14 @@ def record_run(fold: Fold, place: int, first_slot: int, packed: bytes, count: in
         return False  # nothing that counts
     width, byte, pair = slots.width, place >> 2, place & 3
     column = slots.rows[at * width + byte : (at + known) * width : width]
-    if _both(column.translate(_THERE[pair]), codes[:known]):
+    if column.translate(None, _ABSENT[pair]) and _both(column.translate(_THERE[pair]), codes[:known]):
         return False  # a repeat, or a contradiction
-    slots.numbers.extend(range(first_slot + known, first_slot + count))
-    slots.marks += bytes(opened)
-    if slots.notes is not None:
-        slots.notes.extend(repeat(0, opened))
-    slots.rows += bytes(opened * width)
+    if opened:
+        slots.numbers.extend(range(first_slot + known, first_slot + count))
+        slots.marks += bytes(opened)
+        if slots.notes is not None:
+            slots.notes.extend(repeat(0, opened))
+        slots.rows += bytes(opened * width)
     span = slice(at * width + byte, (at + count) * width, width)
     slots.rows[span] = _or(slots.rows[span], codes.translate(_SHIFTED[pair]))
     return True

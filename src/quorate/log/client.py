@@ -115,4 +115,4 @@ class Client(nats.aio.client.Client):
 
 
 def _text(name: bytes) -> str:
-    return bytes(name).decode(errors="replace")
+    return name.decode(errors="replace")
