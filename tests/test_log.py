@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+import nats
 import pytest
 
 from quorate.errors import CredentialsError, LocalError, LogError, RefusedError
@@ -291,6 +292,43 @@ def test_a_broker_that_is_killed_loses_nothing_and_is_found_again(
             assert "disconnected" in states
             assert "reconnected" in states
             await connection.close()
+
+    asyncio.run(story())
+
+
+def test_what_is_published_arrives_as_nats_py_would_have_it() -> None:
+    sent: list[tuple[str, bytes, str, dict[str, str] | None]] = [
+        ("to.us", b"", "answer.1", {"Nats-Msg-Id": "1"}),
+        ("to.us", b"a\r\nb", "answer.2", {"Nats-Msg-Id": "2", "Nats-Expected-Stream": "x"}),
+        ("to.us", b"c" * 200_000, "answer.3", {"Nats-Msg-Id": "3"}),
+        ("to.us", b"d", "answer.4", {"Nats-Msg-Id": "4\r\nForged: 1"}),
+        ("to.us.évry", b"e", "answer.5", {"Nats-Msg-Id": "ü"}),
+        ("to.us", b"f", "", {"Nats-Msg-Id": "6"}),
+        ("to.us", b"g", "answer.7", None),
+    ]
+
+    async def story() -> None:
+        async with Broker() as broker:
+            listener, plain = await nats.connect(broker.address), await nats.connect(broker.address)
+            ours = await connect(broker.address, "paris")
+            heard: list[tuple[str, bytes, str, dict[str, str] | None]] = []
+
+            async def hear(message: Any) -> None:
+                heard.append((message.subject, message.data, message.reply, message.headers))
+
+            await listener.subscribe("to.>", cb=hear)
+            await listener.flush()
+            for turn, connection in enumerate((ours, plain), 1):
+                for subject, payload, reply, headers in sent:
+                    await connection.publish(subject, payload, reply=reply, headers=headers)
+                await connection.flush()
+                async with asyncio.timeout(20):
+                    while len(heard) < turn * len(sent):
+                        await asyncio.sleep(0.01)
+            assert heard[: len(sent)] == heard[len(sent) :]
+            assert [message[1] for message in heard[: len(sent)]] == [payload for _, payload, _, _ in sent]
+            for connection in (listener, plain, ours):
+                await connection.close()
 
     asyncio.run(story())
 

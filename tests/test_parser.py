@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nats.protocol.parser import Parser
 
-from quorate.log.parser import QuickParser
+from quorate.log.parser import QuickParser, is_status
 
 
 class Heard:
@@ -81,3 +81,42 @@ def test_a_subject_with_a_form_feed_is_no_end_however_it_is_cut(cuts: list[int])
     pieces = [whole[start:end] for start, end in itertools.pairwise(places)]
     first, second = (1, b"a\x0cb", b"", b"xx", None), (1, b"c\x0b", b"r\x0c", b"yy", b"NATS/1.0\r\n\r\n")
     assert heard(QuickParser, pieces) == ["ping", first, "pong", second]
+
+
+class Taking(Heard):
+    """Takes the messages of every other subscription at once."""
+
+    def hand_over(self, sid: int, subject: bytes, reply: bytes, payload: bytes) -> bool:
+        if sid % 2:
+            return False
+        self.all.append((sid, subject, reply, payload))
+        return True
+
+    async def _process_msg(self, *arguments: Any) -> None:
+        await asyncio.sleep(0)
+        await super()._process_msg(*arguments)
+
+
+@given(st.lists(messages() | OTHERS, max_size=12), st.lists(st.integers(0, 400), max_size=8))
+def test_what_is_taken_at_once_keeps_its_place_however_it_is_cut(said: list[bytes], cuts: list[int]) -> None:
+    whole = b"".join(said)
+    places = sorted({0, len(whole), *(cut for cut in cuts if cut < len(whole))})
+    pieces = [whole[start:end] for start, end in itertools.pairwise(places)]
+    client = Taking()
+
+    async def story() -> None:
+        reading = QuickParser(client)
+        for piece in pieces:
+            if rest := reading.take_now(piece):
+                parsing = asyncio.ensure_future(reading.parse(rest))
+                await asyncio.sleep(0)
+                if not parsing.done():  # what comes meanwhile must wait
+                    assert reading.take_now(b"MSG a 2 0\r\n\r\n") == b"MSG a 2 0\r\n\r\n"
+                await parsing
+
+    asyncio.run(story())
+    expected = [
+        each[:4] if isinstance(each, tuple) and each[0] % 2 == 0 and not is_status(each[4]) else each
+        for each in heard(Parser, pieces)
+    ]
+    assert client.all == expected
