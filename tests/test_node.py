@@ -399,6 +399,25 @@ def test_a_model_that_is_quick_is_asked_at_once_and_one_that_is_not_never() -> N
     assert any(quick)
 
 
+def test_a_model_that_becomes_slow_is_asked_at_once_no_longer() -> None:
+    async def story() -> None:
+        worker, pause_s = Worker(in_thread=True), 0.0
+
+        def ask() -> list[bool]:
+            time.sleep(pause_s)
+            return [threading.current_thread() is threading.main_thread()]
+
+        async with asyncio.timeout(60):
+            while not (await worker.call(ask, size=1))[0]:
+                pass  # it is not known yet how quick it is
+            pause_s = 0.02
+            while (await worker.call(ask, size=1))[0]:
+                pass
+        await worker.close()
+
+    asyncio.run(story())
+
+
 def test_threads_and_files_for_real(tmp_path: Path) -> None:
     async def story() -> None:
         log, path = MemoryLog(), tmp_path / "a.checkpoint"
