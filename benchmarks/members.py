@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import nats
+import nats.errors
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
 from benchmarks.processes import Gate
@@ -19,6 +21,7 @@ from quorate.learner import Learner
 from quorate.log import JetStreamLog
 from quorate.log.jetstream import connect
 from quorate.log.publishing import WINDOW
+from quorate.log.reading import FETCH, FETCH_S
 from quorate.node import FileStore, Instance, ListSource, Node, end_all
 
 __all__ = ["NAMES", "Message", "Span", "Work", "a_node", "instances_of", "ours", "ours_live", "raw", "raw_live"]
@@ -110,37 +113,61 @@ async def ours(gate: Gate, work: Work, name: str) -> Span:
     return span
 
 
-async def raw(gate: Gate, work: Work, messages: Sequence[Message], n_messages: int, waits: bool) -> Span:
-    """Publish these messages and read those of all; `waits` for each as a node must: until it has read enough."""
+async def raw(gate: Gate, work: Work, messages: Sequence[Message], n_messages: int, pulls: bool) -> Span:
+    """Publish these messages and read those of all; wait for each as a node must: until it has read enough.
+
+    Parameters
+    ----------
+    gate, work
+        When all begin, and what is done.
+    messages, n_messages
+        What this one publishes, and how many all publish.
+    pulls
+        Whether it asks the broker for messages, as our nodes do, or has them pushed.
+    """
     connection = await nats.connect(work.address)
     js = connection.jetstream(publish_async_max_pending=WINDOW)
     n_read, more, done = 0, asyncio.Event(), asyncio.Event()
 
-    async def count(message: Any) -> None:
+    def count(n_more: int) -> None:
         nonlocal n_read
-        n_read += 1
+        n_read += n_more
         more.set()
         if n_read >= n_messages:
             done.set()
 
-    # The broker pushes: that is the quickest that nats-py can do.
-    await js.subscribe(f"quorate.{work.ensemble}.>", stream=f"quorate-{work.ensemble}", ordered_consumer=True, cb=count)
+    async def taken(message: Any) -> None:
+        count(1)
+
+    async def pull(reading: Any) -> None:
+        while not done.is_set():
+            with contextlib.suppress(nats.errors.TimeoutError):
+                count(len(await reading.fetch(FETCH, timeout=FETCH_S)))
+
+    if pulls:
+        reading = asyncio.ensure_future(pull(await _reader(js, work.ensemble, ">")))
+    else:
+        stream = f"quorate-{work.ensemble}"
+        await js.subscribe(f"quorate.{work.ensemble}.>", stream=stream, ordered_consumer=True, cb=taken)
     prepared = [(each.after, each.to(work.ensemble)) for each in messages]
     begin, cpu_s = await gate(), time.process_time()
     answers = []
     for after, message in prepared:
-        while waits and n_read < after:
+        while n_read < after:
             more.clear()
             await more.wait()
         answers.append(await js.publish_async(**message))
     await asyncio.gather(*answers)
     await done.wait()
     span = Span(begin, time.monotonic(), time.process_time() - cpu_s)
+    if pulls:
+        await reading
     await connection.close()
     return span
 
 
 async def _reader(js: Any, ensemble: str, subjects: str) -> Any:
+    """The consumer that our nodes read by, made by nats-py."""
     config = ConsumerConfig(
         ack_policy=AckPolicy.NONE, deliver_policy=DeliverPolicy.ALL, mem_storage=True, inactive_threshold=60.0
     )
