@@ -16,6 +16,7 @@ from quorate.events import Join, Labels, Leave
 from quorate.log import Faults, MemoryLog, SimulatedLog, run_in_virtual_time
 from quorate.node import Checkpoint, Instance, ListSource, MemoryStore, Node
 from quorate.node.checkpoint import packed, unpacked
+from quorate.node.keeper import Keeper
 from quorate.node.voter import Voter
 from tests.test_node import Remembering, SlowSource
 
@@ -392,3 +393,29 @@ def test_a_stop_is_heard_while_the_log_is_away_from_the_start() -> None:
 def test_a_checkpoint_of_another_schema_is_refused() -> None:
     with pytest.raises(SnapshotError, match="has schema 9; this release reads schema 1"):
         unpacked(packed(Checkpoint("log", 1, -1, 0, {}, schema=9)), "here")
+
+
+def test_checkpoints_that_take_long_are_written_less_often() -> None:
+    """At 30,000 slots a second one every thousand slots would be all that a node does."""
+    now = 100.0
+
+    class Slow(MemoryStore):
+        def save(self, checkpoint: Checkpoint) -> None:
+            nonlocal now
+            super().save(checkpoint)
+            now += 0.5
+
+    learner = Learner("a", ["a"])
+    keeper = Keeper(Slow(), every_slots=1, every_s=30.0)
+    assert keeper.load("log", learner, now) is None
+    due = []
+    for slot in range(60):
+        learner.receive(Vote(slot, "a", 1))
+        learner.close(slot)
+        now += 1.0
+        if keeper.is_due(learner, now):
+            due.append(slot)
+            keeper.save("log", slot, 0, learner, None, lambda: now)
+    assert due == [0, 10, 20, 30, 40, 50]  # half a second in ten, a twentieth
+    now += 30.0
+    assert keeper.is_due(learner, now)

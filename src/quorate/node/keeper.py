@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from typing import Any
 
 from quorate.errors import LocalError, LogError, SnapshotError
@@ -12,6 +13,9 @@ from quorate.node.checkpoint import Checkpoint, Store
 from quorate.node.voter import Voter
 
 __all__ = ["Keeper"]
+
+#: How much of its time a node may spend on checkpoints for the sake of slots: one that catches up goes through many.
+WRITING_PART = 0.05
 
 
 class Keeper:
@@ -22,7 +26,8 @@ class Keeper:
     store
         Where; None for nowhere.
     every_slots, every_s
-        After how many decisions, or after how long.
+        After how many decisions, or after how long. Where decisions come quicker than checkpoints can be written,
+        after more of them: all that is written takes a small part of the time.
     """
 
     def __init__(self, store: Store | None, every_slots: int, every_s: float) -> None:
@@ -32,6 +37,7 @@ class Keeper:
         self._began = ""
         self._decisions = 0
         self._when = 0.0
+        self._took_s = 0.0  # the last one
         self._writing = False
 
     def load(self, log: str, learner: Learner, now: float) -> Checkpoint | None:
@@ -59,23 +65,44 @@ class Keeper:
 
     def is_due(self, learner: Learner, now: float) -> bool:
         """Whether it is time for the next."""
-        due = learner.n_decisions - self._decisions >= self.every_slots or now - self._when >= self.every_s
-        return self.store is not None and due and not self._writing
+        if self.store is None or self._writing:
+            return False
+        since_s = now - self._when
+        if learner.n_decisions - self._decisions >= self.every_slots and since_s >= self._took_s / WRITING_PART:
+            return True
+        return since_s >= self.every_s
 
-    def save(self, log: str, position: int, faults: int, learner: Learner, voter: Voter | None, now: float) -> None:
+    def save(
+        self,
+        log: str,
+        position: int,
+        faults: int,
+        learner: Learner,
+        voter: Voter | None,
+        clock: Callable[[], float],
+    ) -> None:
         """Write a checkpoint of now; what the model has yet to do until now, it does first."""
         if self.store is None:
             return
-        self._decisions, self._when = learner.n_decisions, now
+        self._decisions, self._when = learner.n_decisions, clock()
         place = (log, position, -1 if voter is None else voter.resume, faults, learner.snapshot())
         if voter is None:
-            self.store.save(Checkpoint(*place, began=self._began))
+            self._write(self.store, place, clock)
         else:
             self._writing = True
-            voter.worker.post(self._write, self.store, place, voter, voter.state())
+            voter.worker.post(self._write, self.store, place, clock, voter, voter.state())
 
-    def _write(self, store: Store, place: tuple[str, int, int, int, dict[str, Any]], voter: Voter, state: Any) -> None:
-        store.save(Checkpoint(*place, voter.pickled(state), self._began))
+    def _write(
+        self,
+        store: Store,
+        place: tuple[str, int, int, int, dict[str, Any]],
+        clock: Callable[[], float],
+        voter: Voter | None = None,
+        state: tuple[Any, ...] = (),
+    ) -> None:
+        begin = clock()
+        store.save(Checkpoint(*place, b"" if voter is None else voter.pickled(state), self._began))
+        self._took_s = clock() - begin
         self._writing = False
 
 

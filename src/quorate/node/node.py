@@ -161,7 +161,7 @@ class Node:
 
     def save(self) -> None:
         """Write a checkpoint of now; it is there when the model has done what it had to do until now."""
-        self.keeper.save(self.log.identity, self.position, self.faults, self.learner, self.voter, self._now())
+        self.keeper.save(self.log.identity, self.position, self.faults, self.learner, self.voter, self._now)
 
     def _restore(self) -> None:
         kept = self.keeper.load(self.log.identity, self.learner, self._now())
