@@ -1,6 +1,6 @@
 """PWM and its extension over many packed rows of votes at once, for a learner that is given batches.
 
-A perceptron changes only by mistakes, so all rows up to the next one are decided by one product of matrices.
+A perceptron changes only by mistakes, so all rows up to the next one are decided by one product of a matrix.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["decided", "fits", "learned"]
 
-#: How many votes are unpacked at once.
-_VOTES_MAX = 1 << 20
-#: Fewer rows than these are quicker one by one.
-_FEW = 64
+#: How many votes are unpacked at once, and how many rows are learned together.
+_VOTES_MAX, _MANY = 1 << 20, 512
+#: Fewer rows than these are quicker one by one, and so are all where the rule errs in more than this part of them.
+_FEW, _OFTEN = 64, 0.06
 _PLUS, _MINUS = CODE_OF[1], CODE_OF[-1]
 
 
@@ -52,34 +52,47 @@ def decided(rule: Rule, rows: bytes, n_learners: int) -> bytes:
     >>> decided(rule, pack([1, 1]) + pack([-1, -1]), 2)
     b'\x02\x01'
     """
-    each = rows_of(rows, n_learners)
-    if len(each) < _FEW:
+    if len(rows) < _FEW * bytes_needed(n_learners):
         code_of = _CodeOf(rule, n_learners)
-        return bytes([code_of[row] for row in each])
+        return bytes([code_of[row] for row in rows_of(rows, n_learners)])
     return b"".join(_codes(rule, votes).tobytes() for votes in _parts(rows, n_learners))
 
 
 def learned(rule: Rule, rows: bytes, n_learners: int, labels: bytes | bytearray) -> int:
     """Let a rule that fits learn each row's label, given as a code, 0 for none; give how often it changed.
 
-    All rows are looked at together first. After a mistake some are taken one by one, and only where these are right are
-    more looked at together, twice as many each time: so a row is looked at a few times at the most, however often the
-    rule errs.
+    Many rows are looked at together, and after a mistake those that are left of them. A rule that errs often is given
+    some rows one by one, which is quicker then, and takes time in proportion to the rows.
     """
-    width, updates, done, ahead = bytes_needed(n_learners), 0, 0, len(labels)
+    width, updates, done = bytes_needed(n_learners), 0, 0
     while done < len(labels):
-        stop = min(done + ahead, len(labels))
-        if stop - done >= _FEW:
-            codes = decided(rule, rows[done * width : stop * width], n_learners)
-            place = _first_wrong(codes, labels[done:stop])
-            if place is None:
-                done, ahead = stop, 2 * ahead
-                continue
-            done += place
-        stop = min(done + _FEW, len(labels))
-        changes = _learned_few(rule, rows[done * width : stop * width], n_learners, labels[done:stop])
-        updates, done, ahead = updates + changes, stop, 0 if changes else 2 * _FEW
+        stop = min(done + min(_MANY, _rows_at_once(n_learners)), len(labels))
+        some, truth = rows[done * width : stop * width], labels[done:stop]
+        n_learned, changes = (0, 0) if stop - done < _FEW else _learned_many(rule, some, n_learners, truth)
+        if n_learned < stop - done:
+            changes += _learned_few(rule, some[n_learned * width :], n_learners, truth[n_learned:])
+        updates, done = updates + changes, stop
     return updates
+
+
+def _learned_many(rule: Rule, rows: bytes, n_learners: int, labels: bytes | bytearray) -> tuple[int, int]:
+    """Learn from the first on, until all are done or the rule errs often; give how many are, and its changes."""
+    import numpy as np
+
+    (votes,) = _parts(rows, n_learners)
+    truth = np.frombuffer(bytes(labels), np.uint8)
+    done = updates = 0
+    while updates <= _OFTEN * (done + _FEW):
+        wrong = (_codes(rule, votes[done:]) != truth[done:]) & (truth[done:] != 0)
+        place = int(wrong.argmax())
+        if not wrong[place]:
+            return len(labels), updates
+        done += place
+        updates += rule.update([int(vote) for vote in votes[done].tolist()], VALUE_OF[labels[done]])
+        done += 1
+        if done == len(labels):
+            break
+    return done, updates
 
 
 def _learned_few(rule: Rule, rows: bytes, n_learners: int, labels: bytes | bytearray) -> int:
@@ -90,12 +103,6 @@ def _learned_few(rule: Rule, rows: bytes, n_learners: int, labels: bytes | bytea
             updates += rule.update(unpack(row, n_learners), VALUE_OF[label])
             code_of = _CodeOf(rule, n_learners)
     return updates
-
-
-def _first_wrong(codes: bytes, labels: bytes | bytearray) -> int | None:
-    if 0 not in labels and codes == labels:
-        return None
-    return next((place for place, label in enumerate(labels) if label and label != codes[place]), None)
 
 
 class _CodeOf(dict[bytes, int]):
@@ -127,12 +134,16 @@ def _codes(rule: Rule, votes: NDArray[np.float64]) -> NDArray[np.uint8]:
     return np.where(margins >= 0, np.uint8(1), np.uint8(2))
 
 
+def _rows_at_once(n_learners: int) -> int:
+    return max(1, _VOTES_MAX // n_learners)
+
+
 def _parts(rows: bytes, n_learners: int) -> Iterator[NDArray[np.float64]]:
     """The votes of all rows, of shape (rows, learners), in parts; as floats, whose products are the quickest."""
     import numpy as np
 
     width = bytes_needed(n_learners)
-    step = max(1, _VOTES_MAX // n_learners) * width
+    step = _rows_at_once(n_learners) * width
     for first in range(0, len(rows), step):
         votes = _four().take(np.frombuffer(rows[first : first + step], np.uint8)).view(np.int8)
         yield votes.reshape(-1, 4 * width)[:, :n_learners].astype(np.float64)
