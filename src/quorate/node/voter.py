@@ -8,6 +8,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Container
 from contextlib import aclosing
 from heapq import heappop, heappush
+from itertools import repeat
+from operator import is_
 from typing import Any
 
 from quorate.ensemble.models import Model
@@ -112,6 +114,23 @@ class Voter:
         self.worker.post(self._asked, self.model.learn, kept, self.model.classes[label > 0])
 
     def _taken(self, instances: list[Instance], answers: list[tuple[int, Any]]) -> list[Event]:
+        if not instances:
+            return []
+        slots, xs, labels, _ = zip(*instances, strict=True)
+        cast: list[tuple[int, list[int]]]
+        if self.model.learns or self._cast_before or any(labels) or any(map(is_, xs, repeat(None))):
+            cast = runs(self._noted(instances, answers))
+        else:  # nothing but votes, as nearly always
+            self._unread.update(dict.fromkeys(slots))
+            self._undecided += slots
+            votes = [vote for vote, _ in answers]
+            is_run = slots == tuple(range(slots[0], slots[0] + len(slots)))
+            cast = [(slots[0], votes)] if is_run else runs(zip(slots, votes, strict=True))
+        self.seen = slots[-1]
+        return [Votes.pack(self.name, first, values) for first, values in cast]
+
+    def _noted(self, instances: list[Instance], answers: list[tuple[int, Any]]) -> list[tuple[int, int]]:
+        """Keep what is needed of each instance; give the slots and votes that are to be cast."""
         cast: list[tuple[int, int]] = []
         learns, unread, undecided = self.model.learns, self._unread, self._undecided
         for (slot, x, label, due), (vote, kept) in zip(instances, answers, strict=True):
@@ -130,9 +149,7 @@ class Voter:
                 cast.append((slot, vote))
                 unread[slot] = None
                 undecided.append(slot)
-        if instances:
-            self.seen = instances[-1].slot
-        return [Votes.pack(self.name, first, values) for first, values in runs(cast)]
+        return cast
 
     def read_back(self, first: int, last: int) -> None:
         """Votes of its own were read, of this life or of a former one."""
