@@ -68,8 +68,11 @@ class CheckpointsTable(msgspec.Struct, frozen=True, kw_only=True):
     """``[checkpoints]``: what lets a learner go on after a crash."""
 
     folder: _Text = "checkpoints"
+    """Where they are written, a file for each learner."""
     every_slots: _Count = 1000
+    """After how many decisions; after more where writing them would take more than a twentieth of the time."""
     every_s: Annotated[float, msgspec.Meta(gt=0)] = 30.0
+    """After how long, however few the decisions."""
 
 
 class SourceTable(msgspec.Struct, frozen=True, kw_only=True):
