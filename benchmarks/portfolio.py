@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 from river import ensemble
@@ -18,9 +19,12 @@ from quorate.rules import Portfolio
 __all__ = ["run"]
 
 OURS, PEER = "Portfolio.run", "River VotingClassifier"
+DELAY = 100
+FITTED, LATE = "fitted on a block", f"labels {DELAY} slots late"
 N_LEARNERS = 16
 N_SLOTS, N_SLOTS_PEER = 200_000, 10_000
 N_SLOTS_PEER_QUICK = 2_000
+N_BLOCK = 2_000
 WRONG = 0.3
 ASKED = 50
 
@@ -39,8 +43,15 @@ def run(options: Options, console: Console) -> Part:
             model.predict_one(x)
             model.learn_one(x, y)
 
+    fitted = Portfolio(N_LEARNERS).fit(votes[:N_BLOCK], labels[:N_BLOCK]).snapshot()
+    arrivals = np.arange(N_SLOTS) + DELAY
     timings = in_turn(
-        {OURS: (lambda: Portfolio(N_LEARNERS).run(votes, labels), N_SLOTS), PEER: (river_voting, n_peer)},
+        {
+            OURS: (lambda: Portfolio(N_LEARNERS).run(votes, labels), N_SLOTS),
+            FITTED: (lambda: Portfolio.restore(fitted).run(votes, labels), N_SLOTS),
+            LATE: (lambda: Portfolio(N_LEARNERS).run(votes, labels, arrivals), N_SLOTS),
+            PEER: (river_voting, n_peer),
+        },
         options.repeats,
     )
     table = right(Table(f"K = {N_LEARNERS}", "ns a slot", "spread", title="the portfolio"))

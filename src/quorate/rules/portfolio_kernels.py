@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,10 +16,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Trace", "run_portfolio"]
 
+# Some are always awake, as the constants are, and no share vanishes: nothing is divided by 0.
+_compiled = partial(compiled, divisors_checked=False)
 # Numba's cache of `_at_once` and `_late` notices a change of this file only, not one of the steps.
-_ask = compiled(steps.ask)
-_weigh = compiled(steps.weigh)
-_learn = compiled(steps.learn)
+_ask = _compiled(steps.ask)
+_weigh = _compiled(steps.weigh)
+_learn = _compiled(steps.learn)
 
 
 class Trace:
@@ -96,7 +99,7 @@ def run_portfolio(
     return decisions, {name: values.tolist() for name, values in arrays.items()}
 
 
-@compiled
+@_compiled
 def _at_once(
     votes: NDArray[np.int8],
     labels: NDArray[np.int8],
@@ -117,7 +120,7 @@ def _at_once(
         _learn(row, labels[slot], answers, copies, linear, winnow, shares, top, last, tables, scratch)
 
 
-@compiled
+@_compiled
 def _late(
     votes: NDArray[np.int8],
     labels: NDArray[np.int8],
