@@ -11,7 +11,7 @@ from river import base, checks, datasets, evaluate, linear_model, metrics, naive
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from quorate import PWM, AverageMajority, Cascade, Ensemble, ExtendedPWM
+from quorate import PWM, AverageMajority, Cascade, Ensemble, ExtendedPWM, Portfolio
 from quorate.errors import LabelError, LocalError, MembersError, ModelError, SlotError
 
 
@@ -365,3 +365,21 @@ def test_a_cascade_is_not_changed_by_what_it_cannot_learn() -> None:
     assert model.predict_one({}) is None
     with pytest.raises(LocalError, match=r"a cascade asks yes or no: \(False, True\)"):
         Cascade(Ensemble([lambda x: True], classes=("n", "p")))
+
+
+def test_a_rule_is_given_by_name_by_class_or_as_it_is() -> None:
+    models = [lambda x: x["u"] > 0, lambda x: x["v"] > 0]
+    taught = Portfolio(2).fit([[1, -1]] * 50, [-1] * 50)
+    kept = taught.snapshot()
+    assert type(Ensemble(models, rule="PWM").learner.rule) is PWM
+    assert type(Ensemble(models, rule=AverageMajority).learner.rule) is AverageMajority
+    ensemble = Ensemble(models, rule=taught)
+    ensemble.learn_one({"u": 1, "v": 1}, True)
+    assert ensemble.learner.rule.snapshot() != kept == taught.snapshot()
+    for rule, message in (
+        ("PMW", "did you mean 'PWM'"),
+        (7, "rule is 7; give a rule"),
+        (Portfolio(3), "for 3 learners"),
+    ):
+        with pytest.raises(LocalError, match=message):
+            Ensemble(models, rule=rule)  # type: ignore[arg-type]

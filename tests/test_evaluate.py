@@ -322,12 +322,21 @@ def test_adaboost_is_fitted_on_the_rows_the_others_were_trained_on() -> None:
     assert comparison.tuning is not None
     fitted = Portfolio(3).fit(*comparison.tuning)
     assert (comparison.decisions[0]["Portfolio"] == fitted.run(votes, labels[150:])).all()
+    assert comparison.facts["fitted"] == ["Portfolio", "AdaBoostWeights"]
+    begun = comparison.portfolio()
+    assert begun is not None
+    assert begun.snapshot() == Portfolio(3).fit(*comparison.tuning).snapshot()
+    unfitted = comparison.decisions[0]["Portfolio, unfitted"]
+    assert (unfitted == Portfolio(3).run(votes, labels[150:])).all()
     trusted = comparison.document()["curves"]["portfolio"]["shares"]
     assert trusted == shares_over_time(comparison.recordings[0], comparison.tuning)["shares"]
     assert trusted != shares_over_time(comparison.recordings[0])["shares"]
     recorded = recording(5)
     without = compare_votes(recorded.names, recorded.votes, recorded.labels, [Feedback()])
-    assert "AdaBoostWeights" not in without.decisions[0]
+    assert {"AdaBoostWeights", "Portfolio, unfitted"}.isdisjoint(without.decisions[0])
+    assert without.facts["fitted"] == []
+    alone = compare(data, "y", learners=1)
+    assert alone.tuning is None  # it was trained on all of the block
 
 
 def test_views_split_the_columns() -> None:
@@ -405,6 +414,13 @@ def test_rules_of_ones_own_are_compared_with_the_baselines_beside() -> None:
     mine = {"mine": lambda n_learners: PWM(n_learners, bias=False)}
     comparison = compare_votes(recorded.names, recorded.votes, recorded.labels, [Feedback()], mine)
     assert {row.name for row in comparison.rows if row.kind != "learner"} == {"mine", "PreviousLabel", "MajorityClass"}
+    assert comparison.portfolio() is None
+    every = compare_votes(recorded.names, recorded.votes, recorded.labels, [Feedback()], {**RULES, **mine})
+    assert {"mine", *RULES} - {"AdaBoostWeights"} <= {row.name for row in every.rows}
+    with pytest.raises(LocalError, match="are named 'PWM'; rename one"):
+        compare_votes(["PWM", "b", "c", "d"], recorded.votes, recorded.labels, [Feedback()])
+    with pytest.raises(LocalError, match="are named 'a'; rename one"):
+        compare_votes(["a", "b", "c", "a"], recorded.votes, recorded.labels, [Feedback()])
     with pytest.raises(LocalError, match="at least one"):
         compare_votes(recorded.names, recorded.votes, recorded.labels, [])
 
@@ -618,8 +634,12 @@ def frame(labels: list[Any]) -> pa.Table:
         (frame(["a", "b"] * 30), {"models": []}, "models is empty"),
         (frame(["a", "b"] * 30), {"models": [min, max], "learners": 1}, "2 models are given for 1 learners"),
         (frame(["a", "b"] * 30), {"train_rows": 0}, "train_rows is 0"),
-        (frame(["a", "b"] * 30), {"rules": {"learner-1": PWM}, "learners": 2}, "a rule is named 'learner-1'"),
-        (frame(["a", "b"] * 30), {"rules": {"MajorityClass": PWM}, "learners": 2}, "a rule is named 'MajorityClass'"),
+        (
+            frame(["a", "b"] * 30),
+            {"rules": {"learner-1": PWM}, "learners": 2},
+            "baselines are named 'learner-1'; rename one",
+        ),
+        (frame(["a", "b"] * 30), {"rules": {"MajorityClass": PWM}, "learners": 2}, "named 'MajorityClass'; rename one"),
     ],
 )
 def test_misuse_of_compare(source: Any, options: dict[str, Any], message: str) -> None:

@@ -261,7 +261,8 @@ def test_notes_are_checked() -> None:
     rule = Portfolio(2)
     note = rule.note([1, -1])
     assert rule.update([1, -1], 1, note=note)
-    for bad in (-1, 4**12, 3, note ^ (1 << 22)):
+    bad: Any
+    for bad in (-1, 4**12, 3, note ^ (1 << 22), "x", 1.0):
         before = rule.snapshot()
         with pytest.raises(LocalError, match="is no note of a portfolio"):
             rule.update([1, -1], 1, note=bad)
@@ -300,6 +301,15 @@ def test_fitted_weights_that_nobody_fitted_are_refused(value: list[float]) -> No
 def test_labels_of_an_empty_block_are_checked_too() -> None:
     with pytest.raises(LabelError):
         Portfolio(2).fit([], [1, 1])
+
+
+def test_explain_tells_learners_from_members_and_from_each_other() -> None:
+    rule = Portfolio(2).fit([[1, -1]] * 50, [1] * 50)
+    shares = rule.explain(["PWM", "fitted weights"])
+    assert math.isclose(sum(shares.values()), 1.0)
+    assert {"PWM", "learner PWM", "not learner PWM", "fitted weights", "learner fitted weights"} <= shares.keys()
+    with pytest.raises(LocalError, match="names are ann, ann; two learners have the same"):
+        rule.explain(["ann", "ann"])
 
 
 def test_explain_names_learners_and_adds_up() -> None:
@@ -368,6 +378,31 @@ def test_the_certificate_of_a_fitted_portfolio_holds_and_verifies(
     assert (decisions != labels).sum() <= certificate.mistakes_max
     certificate.verify(votes, labels, arrivals, before)
     assert TrackingCertificate.from_document(json.loads(json.dumps(certificate.document()))) == certificate
+
+
+def test_a_certificate_may_begin_with_the_fitted_portfolio_itself() -> None:
+    votes, labels = drawn(0, 300, 3)
+    begun = Portfolio(3).fit(*drawn(1, 100, 3))
+    snapshot = begun.snapshot()
+    certificate = certify_portfolio(votes, labels, before=begun)
+    assert certificate == certify_portfolio(votes, labels, before=drawn(1, 100, 3))
+    assert certificate.mistakes == int((Portfolio.restore(snapshot).run(votes, labels) != labels).sum())
+    certificate.verify(votes, labels, before=begun)
+    assert begun.snapshot() == snapshot
+
+
+@pytest.mark.parametrize(
+    ("before", "message"),
+    [
+        ([[1, 1, 1]] * 5, "before is no block; give a pair"),
+        (([[1, 1]], [1]), "before is no block of votes and labels: "),
+        (Portfolio(2), "before is a portfolio of 2 learners; the votes are of 3"),
+    ],
+)
+def test_what_cannot_have_been_before_is_refused(before: Any, message: str) -> None:
+    with pytest.raises(LocalError) as caught:
+        certify_portfolio(*drawn(0, 30, 3), before=before)
+    assert message in str(caught.value)
 
 
 def test_a_certificate_of_another_beginning_is_refused() -> None:

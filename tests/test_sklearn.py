@@ -16,7 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from quorate import PWM, AverageMajority
+from quorate import PWM, AverageMajority, Portfolio
+from quorate.errors import LocalError
 from quorate.sklearn import EnsembleClassifier
 
 ONLINE = [("sgd", SGDClassifier(random_state=0)), ("bayes", GaussianNB())]
@@ -151,3 +152,17 @@ def test_probabilities_agree_with_predictions() -> None:
     assert shares.shape == (150, 3)
     assert np.allclose(shares.sum(axis=1), 1)
     assert (model.classes_[shares.argmax(axis=1)] == model.predict(X)).all()
+
+
+def test_a_rule_is_given_by_name_by_class_or_as_it_is() -> None:
+    X, y = np.array([[-1.0], [1.0]] * 20), np.array([0, 1] * 20)
+    models = [("bayes", GaussianNB()), ("linear", LogisticRegression())]
+    taught = Portfolio(2).fit([[1, -1]] * 50, [-1] * 50)
+    kept = taught.snapshot()
+    for rule, kind in (("PWM", PWM), (taught, Portfolio), (None, Portfolio)):
+        model = EnsembleClassifier(models, rule=rule).fit(X, y)
+        assert type(model.rules_[0]) is kind
+        assert (model.predict(X) == y).all()
+    assert taught.snapshot() == kept
+    with pytest.raises(LocalError, match="did you mean 'PWM'"):
+        EnsembleClassifier(models, rule="PMW").fit(X, y)

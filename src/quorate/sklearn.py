@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from quorate._extras import load
-from quorate.rules import Portfolio, Rule
+from quorate.rules import Rule, made_rule
 from quorate.rules.shares import cascade_shares, share_behind
 
 load("sklearn", "quorate.sklearn")
@@ -46,8 +46,8 @@ class EnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     estimators
         Names and classifiers.
     rule
-        How votes are weighed: a rule's class, or any function from the number of learners to a rule. Default:
-        `Portfolio`.
+        How votes are weighed: a rule for as many learners, which is copied, its class or its name, or any function from
+        the number of learners to a rule. Default: `Portfolio`.
     fixed
         Whether the estimators were given fitted and are never retrained: then `fit` learns only the weights. Where the
         ensemble itself is cloned, as in cross-validation, give them as scikit-learn's `FrozenEstimator`.
@@ -88,7 +88,7 @@ class EnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         estimators: Sequence[tuple[str, Any]],
-        rule: Callable[[int], Rule] | None = None,
+        rule: Rule | Callable[[int], Rule] | str | None = None,
         fixed: bool = False,
         cv: int = 5,
         random_state: Any = 0,
@@ -170,8 +170,7 @@ class EnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("estimators is empty; an ensemble has at least 1 learner")
         self.classes_ = classes
         self.estimators_ = [estimator if self.fixed else clone(estimator) for _name, estimator in self.estimators]
-        make = self.rule or Portfolio
-        self.rules_ = [make(len(self.estimators_)) for _ in classes[1:]]
+        self.rules_ = [made_rule(self.rule, len(self.estimators_)) for _ in classes[1:]]
 
     def _answers(self, X: NDArray[Any]) -> NDArray[np.int64]:
         """What each model says of each row, as places in `classes_`; -1 where it cannot say."""

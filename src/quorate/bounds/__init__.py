@@ -17,7 +17,8 @@ from quorate.bounds.paper import (
     paper_theorem_10,
 )
 from quorate.bounds.static_rule import StaticRule, best_static_rule
-from quorate.bounds.tracking import Stretch, TrackingCertificate, certify_portfolio
+from quorate.bounds.stretch import Stretch
+from quorate.bounds.tracking import TrackingCertificate, certify_portfolio
 
 __all__ = [
     "BestLearner",

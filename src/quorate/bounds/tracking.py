@@ -14,6 +14,7 @@ import numpy as np
 
 from quorate.bounds.document import Documented
 from quorate.bounds.inputs import checked, checked_arrivals
+from quorate.bounds.stretch import Stretch
 from quorate.errors import CertificateError, LocalError
 from quorate.rules import Portfolio
 from quorate.rules import portfolio_steps as steps
@@ -23,84 +24,12 @@ from quorate.rules.portfolio_kernels import Trace
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["Stretch", "TrackingCertificate", "certify_portfolio"]
+__all__ = ["TrackingCertificate", "certify_portfolio"]
 
-#: Logarithms are rounded; a bound is what follows if all of them were so much too small.
-SLACK = 1e-6
 #: How many mistakes a change of the member must save, in the sequences that are tried.
 PENALTIES = (1000.0, 300.0, 100.0, 30.0, 10.0)
 #: Of members with as many mistakes, the one with the larger share at the start is compared with: its bound is smaller.
 TIE = 1e-6
-
-
-class Stretch(msgspec.Struct, frozen=True):
-    """Some labels in a row, and the member that is compared with there.
-
-    Parameters
-    ----------
-    first, last
-        From which label to which, in the order in which they were learned.
-    member, copy
-        The member's name, and through which of the four copies it is followed.
-    member_mistakes, asleep_mistakes
-        How often the member was wrong, and how often the copy was where the member slept.
-    stale
-        Late labels: how often the copy had decided wrong, and would decide right when the label came.
-    entry, copy_entry
-        The member's share in the copy, and the copy's share, at the beginning.
-    given
-        What the copy shared out meanwhile: the sum of -ln(1 - g).
-
-    Examples
-    --------
-    >>> (stretch,) = certify_portfolio([[1, -1]] * 200, [1] * 200).stretches
-    >>> stretch.member, stretch.copy, stretch.member_mistakes, stretch.mistakes_max
-    ('Winnow2 for +1', 0, 0, 150)
-    """
-
-    first: int
-    last: int
-    member: str
-    copy: int
-    member_mistakes: int
-    asleep_mistakes: int
-    stale: int
-    entry: float
-    copy_entry: float
-    given: float
-
-    @property
-    def length(self) -> int:
-        """How many labels it is about."""
-        return self.last - self.first + 1
-
-    @property
-    def copy_mistakes_max(self) -> int:
-        """The most mistakes the copy can have made."""
-        followed = _most(self.entry, self.member_mistakes, self.given, steps.COPY_RATES[self.copy])
-        return min(self.length, followed + self.asleep_mistakes + self.stale)
-
-    @property
-    def mistakes_max(self) -> int:
-        """The most mistakes the copies together can have made."""
-        given = -math.log1p(-steps.TOP_SHARE) * self.length
-        return min(self.length, _most(self.copy_entry, self.copy_mistakes_max, given, steps.TOP_RATE))
-
-    def check(self) -> None:
-        """Refuse numbers that cannot be."""
-        if not 0 <= self.first <= self.last or not 0 <= self.copy < steps.N_COPIES:
-            raise CertificateError(f"there is no stretch from {self.first} to {self.last} of copy {self.copy}")
-        if min(self.member_mistakes, self.asleep_mistakes, self.stale) < 0:
-            raise CertificateError(f"the stretch from {self.first} has fewer than no mistakes")
-        least = -math.log1p(-steps.COPY_SHARES[self.copy] * steps.SHARE_LEAST) * self.length * (1 - SLACK)
-        if not (0 < self.entry <= 1 and 0 < self.copy_entry <= 1 and least <= self.given < math.inf):
-            raise CertificateError(f"the stretch from {self.first} has shares that cannot be")
-
-
-def _most(entry: float, mistakes: int, given: float, rate: float) -> int:
-    """The most decisions by weighted majority that were wrong, when one of those weighed made so many mistakes."""
-    logarithm = -math.log(entry) - mistakes * math.log1p(-rate) + given
-    return math.floor((logarithm + SLACK) / -math.log1p(-rate / 2))
 
 
 class TrackingCertificate(Documented, frozen=True):
@@ -154,6 +83,11 @@ class TrackingCertificate(Documented, frozen=True):
 
         The data are those that `certify_portfolio` was given.
 
+        >>> certify_portfolio([[1, -1]] * 200, [1] * 200).verify([[1, -1]] * 200)
+        Traceback (most recent call last):
+        ...
+        quorate.errors.LocalError: votes were given without labels; give both, or neither
+
         Raises
         ------
         CertificateError
@@ -171,6 +105,11 @@ class TrackingCertificate(Documented, frozen=True):
             raise CertificateError(f"it follows {self._follows()}, but {self.mistakes_max} is claimed")
         if not 0 <= self.mistakes <= self.mistakes_max:
             raise CertificateError(f"{self.mistakes} mistakes are ruled out: there were at most {self.mistakes_max}")
+        if (votes is None) != (labels is None):
+            raise LocalError(
+                f"{'labels' if votes is None else 'votes'} were given without "
+                f"{'votes' if votes is None else 'labels'}; give both, or neither"
+            )
         if votes is not None:
             run = _Run(votes, labels, arrivals, before)
             claimed = [(each.first, each.last, each.member, each.copy) for each in self.stretches]
@@ -178,6 +117,22 @@ class TrackingCertificate(Documented, frozen=True):
                 raise CertificateError("a run over these votes and labels has other members or labels")
             if run.certificate([run.stretch(*each) for each in claimed]) != self:
                 raise CertificateError("a run over these votes and labels gives another certificate")
+
+
+def _beginning(before: Any, n_learners: int) -> Portfolio:
+    """The portfolio as it was when the stream began; what is given is not changed."""
+    if before is None:
+        return Portfolio(n_learners)
+    if isinstance(before, Portfolio):
+        if before.n_learners != n_learners:
+            raise LocalError(f"before is a portfolio of {before.n_learners} learners; the votes are of {n_learners}")
+        return Portfolio.restore(before.snapshot())
+    if not isinstance(before, tuple | list) or len(before) != 2:
+        raise LocalError("before is no block; give a pair, its votes and its labels, or the fitted portfolio")
+    try:
+        return Portfolio(n_learners).fit(*before)
+    except LocalError as error:
+        raise LocalError(f"before is no block of votes and labels: {error}") from None
 
 
 class _Run:
@@ -188,9 +143,7 @@ class _Run:
         came = checked_arrivals(arrivals, truth)
         self.n_slots, self.n_learners = matrix.shape
         order, _ = learning_order(came)
-        rule = Portfolio(self.n_learners)
-        if before is not None:
-            rule.fit(*before)
+        rule = _beginning(before, self.n_learners)
         trace = Trace(self.n_slots, rule.n_voters, np.arange(len(order)))
         self.names = list(rule.explain())
         decided = rule._traced(matrix, truth, came, trace)[order]
@@ -267,7 +220,7 @@ def certify_portfolio(
     labels: ArrayLike,
     *,
     arrivals: ArrayLike | None = None,
-    before: tuple[ArrayLike, ArrayLike] | None = None,
+    before: tuple[ArrayLike, ArrayLike] | Portfolio | None = None,
     switches_max: int | None = None,
 ) -> TrackingCertificate:
     """Give the smallest number of mistakes that a portfolio cannot have exceeded on these votes and labels.
@@ -281,8 +234,8 @@ def certify_portfolio(
     arrivals
         The slot at whose end each label came, or `quorate.streams.NEVER`.
     before
-        Votes and labels of a block before the stream that the portfolio was fitted on (`Portfolio.fit`). Default: it
-        was not fitted.
+        Votes and labels of a block before the stream that the portfolio was fitted on (`Portfolio.fit`), or the
+        portfolio as it was when the stream began. Default: it was not fitted.
     switches_max
         How often the sequence of members that is compared with may change. Default: as often as helps.
 

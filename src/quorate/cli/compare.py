@@ -27,7 +27,7 @@ RECOMMENDED = "Portfolio"
 def show(
     file: Path, label: str, *, models: list[str], window: int | None, out: Path, as_json: bool, **options: Any
 ) -> None:
-    """Compare, print the table, write `compare.json`, `compare.parquet` and `compare.png`."""
+    """Compare, print the table, write `compare.json`, `compare.parquet`, `compare.png` and `portfolio.json`."""
     if out.exists() and not out.is_dir():
         raise LocalError(f"{out} is not a folder; --out is where compare.json, .parquet and .png go")
     out.mkdir(parents=True, exist_ok=True)
@@ -47,6 +47,8 @@ def show(
     document = comparison.document()
     (out / "compare.json").write_text(json.dumps(document, indent=2) + "\n")
     comparison.save_parquet(out / "compare.parquet")
+    if (begun := comparison.portfolio()) is not None:
+        (out / "portfolio.json").write_text(json.dumps(begun.snapshot()) + "\n")
     draw(comparison, document["curves"].get("portfolio"), out / "compare.png")
     if as_json:
         print_json(document)
@@ -90,6 +92,8 @@ def _print(comparison: Comparison, out: Path) -> None:
         note = {"baseline": " (baseline)", "learner": " alone (the best)", "scheme": " (retrains)"}.get(row.kind, "")
         if row.name == RECOMMENDED:
             note = " (recommended)"
+        if row.name in facts["fitted"]:
+            note = f"*{note}"
         bounds = row.interval("error")
         half = "" if bounds is None else f" ± {(bounds[1] - bounds[0]) / 2:.2%}"
         table.add_row(
@@ -101,7 +105,17 @@ def _print(comparison: Comparison, out: Path) -> None:
             style="bold" if row.name == RECOMMENDED else None if row.kind == "rule" else "dim",
         )
     console.print(table)
-    console.print(f"Written to {out}: compare.json, compare.parquet (every slot), compare.png", highlight=False)
+    if facts["fitted"]:
+        console.print(
+            f"* fitted, on the {facts['rows_train']} rows that the models were trained on, each model's own left out",
+            highlight=False,
+            style="dim",
+        )
+    console.print(
+        f"Written to {out}: compare.json, compare.parquet (every slot), compare.png"
+        + ("" if comparison.portfolio() is None else ", portfolio.json (as it begins: ensemble.rule_file)"),
+        highlight=False,
+    )
 
 
 def draw(comparison: Comparison, trusted: dict[str, Any] | None, out: Path) -> None:

@@ -14,7 +14,7 @@ from quorate.ensemble.views import View, Views
 from quorate.errors import LabelError, LocalError, MembersError, ModelError
 from quorate.events import Decision, Label, Vote
 from quorate.learner import Learner, checked_slot
-from quorate.rules import Portfolio, Rule
+from quorate.rules import Rule, made_rule
 from quorate.rules.shares import share_behind
 
 __all__ = ["Ensemble"]
@@ -32,7 +32,7 @@ class Ensemble(base.Classifier):
         The local models by the names of their learners, or a list of them. A River classifier, a scikit-learn
         classifier, or a function that answers -1 or +1, a bool, or None to abstain. They are trained in place.
     rule
-        How votes are weighed: a rule for as many learners, or its class. Default: `Portfolio`.
+        How votes are weighed: a rule for as many learners, its class or its name. Default: `Portfolio`.
     views
         What each learner sees, where it does not see all: the names of its features, or a function of the instance.
         A learner none of whose features are there abstains.
@@ -81,7 +81,7 @@ class Ensemble(base.Classifier):
     def __init__(
         self,
         models: Mapping[str, Any] | Sequence[Any],
-        rule: Rule | Callable[[int], Rule] | None = None,
+        rule: Rule | Callable[[int], Rule] | str | None = None,
         views: Mapping[str, View] | None = None,
         streams: bool = False,
         fixed: Collection[str] | bool = False,
@@ -102,7 +102,7 @@ class Ensemble(base.Classifier):
         if not named:
             raise MembersError("models is empty; an ensemble has at least 1 learner")
         self._members: dict[str, Model] = {name: wrap(name, model, classes) for name, model in named.items()}
-        self._learner = Learner("ensemble", list(self._members), _made(rule, len(self._members)), horizon)
+        self._learner = Learner("ensemble", list(self._members), made_rule(rule, len(self._members)), horizon)
         self._views = Views(self._members, views, streams)
         if isinstance(fixed, str) or (not isinstance(fixed, bool) and not set(fixed) <= set(named)):
             raise MembersError(f"fixed is {fixed!r}; give names of learners, of {', '.join(named)}")
@@ -246,10 +246,3 @@ class Ensemble(base.Classifier):
         if y == self.classes[0]:
             return -1
         raise LabelError(f"label {y!r} is neither of the classes {self.classes!r}; give classes=(negative, positive)")
-
-
-def _made(rule: Rule | Callable[[int], Rule] | None, n_learners: int) -> Rule:
-    if rule is None:
-        return Portfolio(n_learners)
-    # A rule that was given is a parameter, and parameters are never changed.
-    return rule(n_learners) if callable(rule) else copy.deepcopy(rule)

@@ -25,7 +25,10 @@ from quorate.streams.tables import BadRows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["compare", "compare_votes"]
+__all__ = ["UNFITTED", "compare", "compare_votes"]
+
+#: The portfolio as it is where there are no labels from before the stream.
+UNFITTED = "Portfolio, unfitted"
 
 
 def compare(
@@ -177,7 +180,7 @@ def compare_votes(
         The rules to compare, by name. Default: all.
     tuning
         Votes and labels from before the stream, for rules that can be fitted on them: `AdaBoostWeights`, which is left
-        out without them, and `Portfolio`.
+        out without them, and `Portfolio`, which is there unfitted, too.
     facts
         What the result should know beside seeds and versions.
     progress
@@ -187,20 +190,22 @@ def compare_votes(
         raise LocalError(
             f"there are {len(feedbacks)} repeats of {len(labels)} slots; there must be at least one of each"
         )
-    clash = {*(rules or {})} & {*names, *BASELINES}
-    if clash:
-        raise LocalError(f"a rule is named {sorted(clash)[0]!r}, which is a learner or a baseline; rename it")
-    chosen: dict[str, Callable[[int], Rule]] = {
-        **(RULES if rules is None else rules),
-        "PreviousLabel": PreviousLabel,
-        "MajorityClass": MajorityClass,
-    }
-    made = {name: partial(_made, make, len(names), tuning) for name, make in chosen.items()}
-    chosen = {
-        name: make
+    baselines: dict[str, Callable[[int], Rule]] = {"PreviousLabel": PreviousLabel, "MajorityClass": MajorityClass}
+    chosen: dict[str, Callable[[int], Rule]] = {**(RULES if rules is None else rules)}
+    taken = [*names, *chosen, *(name for name, make in baselines.items() if chosen.get(name) is not make)]
+    twice = next((name for name in taken if taken.count(name) > 1), None)
+    if twice is not None:
+        raise LocalError(f"two of the learners, rules and baselines are named {twice!r}; rename one")
+    chosen |= baselines
+    fits = {name: isinstance(make(len(names)), FittingRule) for name, make in chosen.items()}
+    fitted = [name for name, can in fits.items() if can and tuning is not None]
+    made = {
+        name: partial(_made, make, len(names), tuning if fits[name] else None)
         for name, make in chosen.items()
-        if tuning is not None or not isinstance(made[name](), AdaBoostWeights)
+        if tuning is not None or not isinstance(make(len(names)), AdaBoostWeights)
     }
+    if "Portfolio" in fitted:  # the others begin without what it has learned: what does it do without?
+        made[UNFITTED] = partial(chosen["Portfolio"], len(names))
     measures: dict[str, list[Measures]] = {}
     recordings, decisions = [], []
     done = 0
@@ -209,15 +214,15 @@ def compare_votes(
         nonlocal done
         done += n_slots
         if progress is not None:
-            progress("judging", done, len(feedbacks) * len(chosen) * len(labels))
+            progress("judging", done, len(feedbacks) * len(made) * len(labels))
 
     for feedback in feedbacks:
         arrivals, present = feedback.realize(len(labels), names)
         seen = votes if present.strides == (0, 0) else np.where(present, votes, np.int8(0))  # all, or some
         recording = Recording(list(names), seen, labels, arrivals)
         issued = {}
-        for name in chosen:
-            issued[name] = decide(recording, made[name](), advance=advance)
+        for name, make in made.items():
+            issued[name] = decide(recording, make(), advance=advance)
         for name, each in issued.items():
             measures.setdefault(name, []).append(measure(each, labels, issued["PreviousLabel"]))
         for place, name in enumerate(names):
@@ -225,9 +230,9 @@ def compare_votes(
             measures.setdefault(name, []).append(measure(alone, labels, issued["PreviousLabel"]))
         recordings.append(recording)
         decisions.append(issued)
-    kinds = dict.fromkeys(names, "learner") | dict.fromkeys(chosen, "rule") | dict.fromkeys(BASELINES, "baseline")
+    kinds = dict.fromkeys(names, "learner") | dict.fromkeys(made, "rule") | dict.fromkeys(BASELINES, "baseline")
     rows = sorted((Row(name, kinds[name], each) for name, each in measures.items()), key=lambda row: row.mean("error"))
-    common = common_facts(labels, feedbacks)
+    common = {**common_facts(labels, feedbacks), "fitted": fitted}
     return Comparison(rows, {**common, **(facts or {})}, recordings, decisions, tuning)
 
 
@@ -235,6 +240,4 @@ def _made(
     make: Callable[[int], Rule], n_learners: int, tuning: tuple[NDArray[np.int8], NDArray[np.int8]] | None
 ) -> Rule:
     rule = make(n_learners)
-    if tuning is not None and isinstance(rule, FittingRule):
-        rule.fit(*tuning)
-    return rule
+    return rule.fit(*tuning) if tuning is not None and isinstance(rule, FittingRule) else rule

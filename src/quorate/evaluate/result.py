@@ -16,6 +16,7 @@ from quorate._version import __version__
 from quorate.evaluate.measures import FADING, Measures, fading_mean, finite, interval, rolling_mean
 from quorate.evaluate.recording import BLOCK_SLOTS, Recording
 from quorate.evaluate.trust import shares_over_time
+from quorate.rules import Portfolio
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,6 +104,16 @@ class Comparison(msgspec.Struct, frozen=True):
         if "Portfolio" in self.decisions[0]:
             curves["portfolio"] = shares_over_time(self.recordings[0], self.tuning)
         return {"rows": rows, "curves": curves, **self.facts}
+
+    def portfolio(self) -> Portfolio | None:
+        """The portfolio as it began the stream, fitted where there was something to fit it on; None without one.
+
+        Its snapshot is what a TOML file's ``ensemble.rule_file`` names, and `certify_portfolio` takes it as ``before``.
+        """
+        if "Portfolio" not in self.decisions[0]:
+            return None
+        begun = Portfolio(len(self.recordings[0].names))
+        return begun if self.tuning is None else begun.fit(*self.tuning)
 
     def curves(self, points: int = 200) -> dict[str, Any]:
         """The windowed and the fading error of each rule and baseline over the first repeat, at some points."""

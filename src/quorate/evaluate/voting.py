@@ -77,7 +77,7 @@ def vote(
 
     used = each * learners
     tuning = None
-    if not fitted:
+    if not fitted and learners > 1:  # alone, a learner has been trained on all of these rows
         own = np.arange(used)[:, None] // each == np.arange(learners)
         tuning = np.where(own, np.int8(0), _cast(trained, table.slice(0, used))), labels[:used]
     cast, signs, delays = bytearray(), bytearray(), bytearray()  # a byte a vote, growing in place

@@ -1,7 +1,8 @@
 """How the portfolio stands against every other rule: ``make portfolio``, or ``python -m quorate.paper.portfolio``.
 
 Members, rates and shares were chosen on synthetic streams and on the first half of each real test block; the second
-half is shown apart. What `fit` does was chosen on all of R1 to R4. `docs/portfolio.md` tells more.
+half is shown apart. What `fit` does was found on all of R1 to R4, and then compared with other ways on streams that had
+no part in that (`python -m quorate.paper.fittings`). `docs/portfolio.md` tells more.
 """
 
 from __future__ import annotations

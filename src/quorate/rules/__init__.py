@@ -7,9 +7,11 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from quorate.errors import LocalError
+from quorate.errors import LocalError, MembersError
 from quorate.rules.adaboost_weights import AdaBoostWeights
 from quorate.rules.average_majority import AverageMajority
 from quorate.rules.base import BaseRule, FittingRule, NotingRule, Rule
@@ -44,6 +46,7 @@ __all__ = [
     "WeightedMajority",
     "Winnow2",
     "check_rule",
+    "made_rule",
     "rule_named",
     "yield_checks",
 ]
@@ -85,6 +88,29 @@ def rule_named(name: str) -> type[BaseRule]:
     near = difflib.get_close_matches(str(name), RULES, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(RULES)}"
     raise LocalError(f"no rule is named {name!r}; {hint}")
+
+
+def made_rule(rule: Rule | Callable[[int], Rule] | str | None, n_learners: int) -> Rule:
+    """Make the rule that somebody has asked for: by its class or name, or a copy of one; `Portfolio` by default.
+
+    >>> made_rule("PWM", 2).weights, type(made_rule(None, 2)).__name__
+    ([0, 0, 0], 'Portfolio')
+    >>> made_rule(7, 2)
+    Traceback (most recent call last):
+    ...
+    quorate.errors.LocalError: rule is 7; give a rule, its class or its name, such as 'PWM'
+    """
+    if rule is None:
+        return Portfolio(n_learners)
+    if isinstance(rule, str):
+        return rule_named(rule)(n_learners)
+    if callable(rule):
+        return rule(n_learners)
+    if not isinstance(rule, Rule):
+        raise LocalError(f"rule is {rule!r}; give a rule, its class or its name, such as 'PWM'")
+    if rule.n_learners != n_learners:
+        raise MembersError(f"the rule is for {rule.n_learners} learners, but there are {n_learners}")
+    return copy.deepcopy(rule)  # what was given is a parameter, and parameters are never changed
 
 
 def __getattr__(name: str) -> Any:

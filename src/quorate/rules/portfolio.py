@@ -105,7 +105,8 @@ class Portfolio(BaseRule):
         Parameters
         ----------
         names
-            What to call the learners. Default: learner-1, learner-2, and so on.
+            What to call the learners, all different. Default: learner-1, learner-2, and so on. One that is called as
+            another member is ("PWM") is told from it by "learner PWM".
 
         Examples
         --------
@@ -117,6 +118,9 @@ class Portfolio(BaseRule):
             names = [f"learner-{place}" for place in range(1, self.n_learners + 1)]
         elif len(names) != self.n_learners:
             raise LocalError(f"{len(names)} names were given for {self.n_learners} learners")
+        elif len(set(names)) < len(names):
+            raise LocalError(f"names are {', '.join(names)}; two learners have the same")
+        names = [f"learner {name}" if name in (*steps.MEMBERS, "fitted weights") else name for name in names]
         voters = [*names, "fitted weights"] if self._state["fitted"] else names
         members = [*steps.MEMBERS, *(name for voter in voters for name in (voter, f"not {voter}"))]
         shares, top, n = self._state["shares"], self._state["top"], steps.N_COPIES
@@ -167,9 +171,10 @@ class Portfolio(BaseRule):
 
     def _recall(self, votes: tuple[int, ...], note: int) -> None:
         """Put what members and copies answered then in the place of what they answer now."""
-        digits = [note >> 2 * place & 3 for place in range(_NOTE_DIGITS)]
-        if not 0 <= note < 4**_NOTE_DIGITS or 3 in digits or 1 in digits[-steps.N_COPIES :]:
-            raise LocalError(f"{note} is no note of a portfolio; give what `note` gave for the slot")
+        number = note if isinstance(note, int) else -1
+        digits = [number >> 2 * place & 3 for place in range(_NOTE_DIGITS)]
+        if not 0 <= number < 4**_NOTE_DIGITS or 3 in digits or 1 in digits[-steps.N_COPIES :]:
+            raise LocalError(f"{note!r} is no note of a portfolio; give what `note` gave for the slot")
         state, memory = self._state, float(digits[0] - 1)
         steps.ask(votes, memory, state["linear"], state["winnow"], self._answers, self._scratch)
         self._answers[_VARYING] = [digit - 1 for digit in digits[: -steps.N_COPIES]]
