@@ -17,6 +17,7 @@ from quorate.errors import CredentialsError, LocalError, LogError, RefusedError
 from quorate.events import Decision, Decisions, Event, Join, Label, Labels, Leave, Vote, Votes, encode
 from quorate.log import Entry, Faults, JetStreamLog, Log, MemoryLog, SimulatedLog, run_in_virtual_time
 from quorate.log.broker import Broker, broker_binary, start_cluster
+from quorate.log.client import UNSENT_BYTES_MAX
 from quorate.log.jetstream import connect
 from quorate.log.reading import FETCH_S
 
@@ -739,3 +740,26 @@ def test_a_broker_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("NATS_SERVER", str(bad))
     with pytest.raises(LogError, match="ended at once: out of order"):
         asyncio.run(Broker(tmp_path).start())
+
+
+def test_what_a_broker_does_not_take_is_not_written_on_and_on() -> None:
+    async def story() -> int:
+        async with Broker() as broker:
+            connection, pid = await connect(broker.address, "a"), broker.pid
+            assert pid is not None
+            os.kill(pid, signal.SIGSTOP)
+            publishing = []
+            for _ in range(2000):  # more than the system itself keeps
+                message = connection.publish("x", bytes(20_000), reply="r", headers={"a": "b"})
+                publishing.append(asyncio.ensure_future(message))
+                await asyncio.sleep(0)
+                await asyncio.sleep(0)
+            waits: int = connection._transport._io_writer.transport.get_write_buffer_size()
+            os.kill(pid, signal.SIGCONT)
+            async with asyncio.timeout(30):
+                await asyncio.gather(*publishing)
+                await connection.flush()
+            await connection.close()
+            return waits
+
+    assert asyncio.run(story()) <= 2 * UNSENT_BYTES_MAX

@@ -418,6 +418,32 @@ def test_a_model_that_becomes_slow_is_asked_at_once_no_longer() -> None:
     asyncio.run(story())
 
 
+@pytest.mark.parametrize("every", [2, 5, 50])
+def test_a_model_that_is_slow_now_and_then_is_asked_at_once_no_longer(every: int) -> None:
+    async def story() -> None:
+        worker, slow_at_once, n_asked, is_known = Worker(in_thread=True), 0, 0, False
+
+        def ask() -> list[bool]:
+            nonlocal slow_at_once, n_asked
+            n_asked += is_known
+            at_once = threading.current_thread() is threading.main_thread()
+            if is_known and n_asked % every == 0:
+                time.sleep(0.02)
+                slow_at_once += at_once
+            return [at_once]
+
+        async with asyncio.timeout(60):
+            while not (await worker.call(ask, size=1))[0]:
+                pass  # it is not known yet how quick it is
+            is_known = True
+            for _ in range(10 * every):
+                await worker.call(ask, size=1)
+        await worker.close()
+        assert slow_at_once <= 1  # the first, which nobody could foresee
+
+    asyncio.run(story())
+
+
 def test_threads_and_files_for_real(tmp_path: Path) -> None:
     async def story() -> None:
         log, path = MemoryLog(), tmp_path / "a.checkpoint"

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from quorate import ExtendedPWM, Label, Learner, Portfolio, Vote, Votes
-from quorate.errors import LogError, SnapshotError
-from quorate.events import Join, Labels, Leave
+from quorate import Decision, ExtendedPWM, Label, Learner, Portfolio, Vote, Votes
+from quorate.errors import LocalError, LogError, SnapshotError
+from quorate.events import Join, Labels, Leave, encode
 from quorate.log import Faults, MemoryLog, SimulatedLog, run_in_virtual_time
 from quorate.node import Checkpoint, Instance, ListSource, MemoryStore, Node
 from quorate.node.checkpoint import packed, unpacked
 from quorate.node.keeper import Keeper
+from quorate.node.replay import applied
 from quorate.node.voter import Voter
 from tests.test_node import Remembering, SlowSource
 
@@ -423,3 +424,61 @@ def test_checkpoints_that_take_long_are_written_less_often() -> None:
     assert due == [0, 10, 20, 30, 40, 50]  # half a second in ten, a twentieth
     now += 30.0
     assert keeper.is_due(learner, now)
+
+
+def test_junk_in_nobody_s_name_is_counted_and_what_members_decide_is_left_unread() -> None:
+    from quorate.log.subjects import entry_on
+
+    read: list[str] = []
+
+    class Telling(Learner):
+        def receive(self, event: Any, *, checked: bool = False) -> bool:
+            read.append(event.learner)
+            return super().receive(event, checked=checked)
+
+    learner = Telling("a", ["a", "b"])
+    for name in ("nobody", "a.b", "b"):
+        entry = entry_on("grid", 1, f"quorate.grid.decision.{name}", b"random bytes")
+        counted, fault = applied(learner, entry)
+        assert not counted
+        assert (fault is None) == (name == "b")  # b looks at it
+    good = entry_on("grid", 1, "quorate.grid.decision.nobody", encode(Decision(1, "nobody", 1, (1, 1))))
+    assert applied(learner, good) == (False, None)
+    assert read == ["nobody"]
+
+
+def test_what_others_have_decided_is_left_unread_while_a_node_catches_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    from quorate.log import base
+
+    opened: list[str] = []
+    monkeypatch.setattr(
+        base.Entry,
+        "event",
+        property(lambda self: opened.append(self.decided_by) if self.decided_by else self._event),
+    )
+
+    async def story() -> None:
+        log = MemoryLog()
+        await log.append([Decision(slot, "b", 1, (1, 1)) for slot in range(50)] + [Vote(1, "b", 1)])
+        node = Node(Learner("a", ["a", "b"]), log)
+        end = await at_work(node)
+        await asyncio.sleep(1)
+        assert (node.position, node.is_live) == (51, True)
+        assert not opened
+        await end()
+
+    run_in_virtual_time(story())
+
+
+@pytest.mark.parametrize("event", [Label(1, 7), Label("x", 1), "junk"])  # type: ignore[arg-type]
+def test_who_puts_what_cannot_be_sent_is_told_at_once(event: Any) -> None:
+    async def story() -> None:
+        node = Node(Learner("a", ["a", "b"]), MemoryLog())
+        end = await at_work(node)
+        with pytest.raises(LocalError, match="cannot send"):
+            node.put([Label(1, 1), event])
+        assert not node.outbox
+        await asyncio.sleep(1)
+        await end()
+
+    run_in_virtual_time(story())

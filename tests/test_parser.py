@@ -4,8 +4,10 @@ import asyncio
 import itertools
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nats.errors import ProtocolError
 from nats.protocol.parser import Parser
 
 from quorate.log.parser import QuickParser, is_status
@@ -120,3 +122,15 @@ def test_what_is_taken_at_once_keeps_its_place_however_it_is_cut(said: list[byte
         for each in heard(Parser, pieces)
     ]
     assert client.all == expected
+
+
+@pytest.mark.parametrize(
+    "line", [b"HMSG a 1 5", b"MSG a b 5", b"MSG a 1 five", b"HMSG a 1 r x 5", b"MSG a", b"HMSG a 1 -3 5", b"MSG a 1 -9"]
+)
+def test_a_malformed_line_is_an_error_of_the_protocol(line: bytes) -> None:
+    """Only then does nats-py connect anew; anything else ends its reading without a word."""
+    reading = QuickParser(Taking())
+    said = line + b"\r\nxxxxx\r\n"
+    assert reading.take_now(said) == said
+    with pytest.raises(ProtocolError):
+        asyncio.run(reading.parse(said))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from quorate import PWM, Decision, ExtendedPWM, Label, Learner, Portfolio, Vote
 from quorate.errors import VotesError
+from quorate.events import Labels
 from quorate.learner import Input, perceptrons
 from quorate.packing import CODE_OF, codes_of, pack, pack_codes
 
@@ -102,6 +103,20 @@ def test_weights_that_no_float_holds_are_left_to_the_loop() -> None:
     assert not perceptrons.fits(rule)
     assert perceptrons.fits(PWM(1))
     assert not perceptrons.fits(Portfolio(1))
+
+
+@pytest.mark.parametrize("n_slots", [4, 200])
+def test_weights_that_a_batch_may_carry_past_what_a_float_holds_are_learned_one_by_one(n_slots: int) -> None:
+    rule = PWM.restore({"rule": "PWM", "bias": True, "weights": [0, (1 << 53) - 3], "schema": 1})
+    batch, single = (Learner("a", ["a"], PWM.restore(rule.snapshot())) for _ in range(2))
+    for learner in (batch, single):
+        for slot in range(n_slots):
+            learner.receive(Vote(slot, "a", -1))
+            learner.close(slot)
+    batch.receive(Labels.pack(0, [1] * n_slots))
+    for slot in range(n_slots):
+        single.receive(Label(slot, 1))
+    assert batch.snapshot() == single.snapshot()
 
 
 @pytest.mark.parametrize("make", [PWM, ExtendedPWM])

@@ -158,7 +158,7 @@ def learn_run(fold: Fold, first_slot: int, packed: bytes, count: int) -> bool:
 def _learn(fold: Fold, votes: bytes, labels: bytes | bytearray, decided: bytes | bytearray) -> bool:
     """Learn the labels of closed slots, in their order; False, and nothing done, for other rules than perceptrons."""
     rule, counters = fold.rule, fold.counters
-    if not perceptrons.fits(rule):
+    if not perceptrons.fits(rule, len(labels)):
         return False
     counters.updates += perceptrons.learned(rule, votes, fold.slots.n_learners, labels)
     counters.labels += len(labels) - labels.count(0)

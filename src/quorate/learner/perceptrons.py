@@ -26,20 +26,17 @@ _FEW, _OFTEN = 64, 0.06
 _PLUS, _MINUS = CODE_OF[1], CODE_OF[-1]
 
 
-def fits(rule: Rule) -> bool:
-    """Whether this is a rule known here, with weights whose sums a float holds exactly."""
-    return _halves(rule) is not None
+def fits(rule: Rule, n_labels: int = 0) -> bool:
+    """Whether this is a rule known here, with weights whose sums a float holds exactly, also after so many labels."""
+    halves = _halves(rule)
+    return halves is not None and all(sum(map(abs, each)) + n_labels * len(each) < 1 << 53 for each in halves)
 
 
 def _halves(rule: Rule) -> tuple[list[int], list[int]] | None:
     """The weights for rows without an abstention, and for the others."""
     if type(rule) is ExtendedPWM:
-        halves = rule.weights_synchronous, rule.weights_asynchronous
-    elif type(rule) is PWM:
-        halves = rule.weights, rule.weights
-    else:
-        return None
-    return halves if max(sum(map(abs, weights)) for weights in halves) < 1 << 53 else None
+        return rule.weights_synchronous, rule.weights_asynchronous
+    return (rule.weights, rule.weights) if type(rule) is PWM else None
 
 
 def decided(rule: Rule, rows: bytes, n_learners: int) -> bytes:

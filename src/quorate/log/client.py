@@ -68,7 +68,8 @@ class Client(nats.aio.client.Client):
         lines = [f"{name}: {value}" for name, value in (headers or {}).items()]
         words = "".join((subject, reply, *lines))
         is_entry = bool(lines and reply) and " " not in subject + reply and words.isprintable()
-        is_little = self._pending_data_size + len(payload) <= min(UNSENT_BYTES_MAX, self._max_payload)
+        unsent = self._pending_data_size + self._n_written_unsent() + len(payload)
+        is_little = unsent <= min(UNSENT_BYTES_MAX, self._max_payload)
         if not (is_entry and is_little and self.is_connected) or self.is_draining_pubs:
             await super().publish(subject, payload, reply, headers)
             return
@@ -83,8 +84,20 @@ class Client(nats.aio.client.Client):
             self._is_sending = True
             asyncio.get_running_loop().call_soon(self._send)
 
+    def _n_written_unsent(self) -> int:
+        """How many bytes wait in the transport, as the broker does not take them."""
+        writer = getattr(self._transport, "_io_writer", None)
+        try:
+            return 0 if writer is None else int(writer.transport.get_write_buffer_size())
+        except AttributeError:  # asyncio's TLS, once it is closed
+            return 0
+
     def _send(self) -> None:
         self._is_sending = False
+        if self._pending_data_size > UNSENT_BYTES_MAX and self._flush_queue is not None:
+            if self._flush_queue.empty():  # else the task of nats-py knows; it waits until the broker takes it
+                self._flush_queue.put_nowait(asyncio.get_running_loop().create_future())
+            return
         if self.is_connected and self._transport is not None and self._pending:  # else nats-py sends it, once it is
             unsent, self._pending, self._pending_data_size = self._pending, [], 0
             with contextlib.suppress(OSError, RuntimeError):  # who reads notices, and who asked is told

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
+from nats.errors import ProtocolError
 from nats.protocol.parser import Parser
 
 __all__ = ["QuickParser", "is_status"]
@@ -70,7 +71,7 @@ class QuickParser(Parser):  # type: ignore[misc, unused-ignore]
     def _hand_over(self, data: bytes, at: int) -> int:
         """Hand over messages from a place on, as long as there are takers; give where they end."""
         hand_over = self.nc.hand_over
-        with contextlib.suppress(ValueError):  # what is malformed is for `parse` to raise
+        with contextlib.suppress(ProtocolError):  # what is malformed is for `parse` to raise
             while (message := self._message(data, at)) is not None:
                 end, sid, subject, reply, payload, headers = message
                 if is_status(headers) or not hand_over(sid, subject, reply, payload):
@@ -83,11 +84,16 @@ class QuickParser(Parser):  # type: ignore[misc, unused-ignore]
         """The message that begins at a place: its end, subscription, subject, reply, payload and headers, if whole."""
         if not data.startswith(_MESSAGES, at) or (line_end := data.find(_END, at)) < 0:
             return None
-        kind, subject, sid, *reply, size = data[at:line_end].split(b" ")
-        header_size = int(reply.pop()) if kind == b"HMSG" else 0
-        start, stop = line_end + len(_END), line_end + len(_END) + int(size)
+        try:
+            kind, subject, sid, *reply, size = data[at:line_end].split(b" ")
+            header_size, n_bytes, number = int(reply.pop()) if kind == b"HMSG" else 0, int(size), int(sid)
+        except (ValueError, IndexError):
+            header_size, n_bytes, number = -1, 0, 0
+        if not 0 <= header_size <= n_bytes:
+            raise ProtocolError  # for whoever reads to connect anew
+        start, stop = line_end + len(_END), line_end + len(_END) + n_bytes
         if stop + len(_END) > len(data):
             return None
         headers = data[start : start + header_size] if header_size else None
         payload = data[start + header_size : stop]
-        return stop + len(_END), int(sid), subject, reply[0] if reply else b"", payload, headers
+        return stop + len(_END), number, subject, reply[0] if reply else b"", payload, headers

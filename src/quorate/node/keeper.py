@@ -86,6 +86,7 @@ class Keeper:
             return
         self._decisions, self._when = learner.n_decisions, clock()
         place = (log, position, -1 if voter is None else voter.resume, faults, learner.snapshot())
+        self._took_s = clock() - self._when
         if voter is None:
             self._write(self.store, place, clock)
         else:
@@ -102,7 +103,7 @@ class Keeper:
     ) -> None:
         begin = clock()
         store.save(Checkpoint(*place, b"" if voter is None else voter.pickled(state), self._began))
-        self._took_s = clock() - begin
+        self._took_s += clock() - begin
         self._writing = False
 
 

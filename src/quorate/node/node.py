@@ -28,7 +28,7 @@ import msgspec
 
 from quorate.ensemble.models import Model
 from quorate.errors import LocalError, LogError
-from quorate.events import Decision, Decisions, Event, Join, Label, Labels, Vote, Votes
+from quorate.events import Decision, Decisions, Event, Join, Label, Labels, Vote, Votes, fault_of
 from quorate.learner import Learner
 from quorate.log import Entry, Log
 from quorate.node.batching import BATCH
@@ -39,7 +39,7 @@ from quorate.node.deadlines import Alarm, Deadlines
 from quorate.node.keeper import Keeper
 from quorate.node.outbox import Outbox
 from quorate.node.patience import patiently
-from quorate.node.replay import applied, decided
+from quorate.node.replay import applied, decided, is_another_s
 from quorate.node.site import Source
 from quorate.node.tasks import end_all, until_done
 from quorate.node.voter import Voter
@@ -191,8 +191,10 @@ class Node:
                 if entry.position <= self.position:
                     continue  # delivered again
                 done += 1
-                if self.is_live and entry.decided_by not in (None, self.learner.name):
+                if is_another_s(self.learner, entry):
                     self.position = entry.position  # what others decide gives nobody here anything to do
+                    if not self.is_live:
+                        self._changed.ring()
                 else:
                     self._apply(entry)
                     self._changed.ring()
@@ -243,12 +245,12 @@ class Node:
         while self.learner.name not in self.learner.members and (self.rejoins or (self.joins and not self._has_left())):
             await self._join()
         if self.voter is not None:
-            await self.voter.run(self.put, self._room)
+            await self.voter.run(self._put, self._room)
             self._changed.ring()
 
     async def _join(self) -> None:
         epoch = self.learner.epoch + 1
-        self.put([Join(self.learner.name, epoch=epoch)])
+        self._put([Join(self.learner.name, epoch=epoch)])
         while self.learner.epoch < epoch:  # another may have joined at this epoch: then once more
             await self._changed.heard()
         if self.voter is not None:
@@ -261,7 +263,19 @@ class Node:
         return room
 
     def put(self, events: Sequence[Event]) -> None:
-        """Append events, labels that somebody gave for instance, as soon as the log can be reached."""
+        """Append events, labels that somebody gave for instance, as soon as the log can be reached.
+
+        Raises
+        ------
+        LocalError
+            One of them is no event, or its fields cannot be true; none is appended.
+        """
+        for event in events:
+            if reason := fault_of(event) if isinstance(event, Event) else "it is no event":
+                raise LocalError(f"cannot send {event!r}: {reason}")
+        self._put(events)
+
+    def _put(self, events: Sequence[Event]) -> None:
         self.outbox.put(events)
         self._changed.ring()
 
@@ -275,7 +289,7 @@ class Node:
                 self.is_live = True
                 soonest = self._decide_ready()
                 if self.voter is not None and (labels := self.voter.due_labels(self.learner.closed_until)):
-                    self.put(labels)
+                    self._put(labels)
             alarm.set(soonest)
             await self._changed.heard()
             await asyncio.sleep(0)
@@ -294,7 +308,7 @@ class Node:
                 made = self.learner.decide(slot)
             made = msgspec.structs.replace(made, at=self.position)
             self._decided = made.slot if isinstance(made, Decision) else made.first_slot + made.count - 1
-            self.put(list(made) if isinstance(made, Decisions) and made.count == 1 else [made])
+            self._put(list(made) if isinstance(made, Decisions) and made.count == 1 else [made])
         return None
 
     def _is_believed(self, slot: int) -> bool:

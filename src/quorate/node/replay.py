@@ -7,7 +7,7 @@ from quorate.events import Decision, Decisions
 from quorate.learner import Learner
 from quorate.log import Entry, Log
 
-__all__ = ["Replay", "applied", "decided", "replay"]
+__all__ = ["Replay", "applied", "decided", "is_another_s", "replay"]
 
 
 def applied(learner: Learner, entry: Entry) -> tuple[bool, str | None]:
@@ -16,8 +16,8 @@ def applied(learner: Learner, entry: Entry) -> tuple[bool, str | None]:
     >>> applied(Learner("a", ["a"]), Entry(1, None, "random bytes"))
     (False, 'random bytes')
     """
-    if entry.decided_by not in (None, learner.name):
-        return False, None  # nearly half of what is read; it is for whoever decided to look at it
+    if is_another_s(learner, entry):
+        return False, None
     event = entry.event
     if event is None:
         return False, entry.fault or ""
@@ -25,6 +25,18 @@ def applied(learner: Learner, entry: Entry) -> tuple[bool, str | None]:
         return learner.receive(event, checked=True), None
     except RemoteError as error:
         return False, str(error)
+
+
+def is_another_s(learner: Learner, entry: Entry) -> bool:
+    """Whether these are decisions of another member, nearly half of what is read: it is for that one to look at them.
+
+    Those of strangers are looked at, as what is amiss with them nobody else would count.
+
+    >>> is_another_s(Learner("a", ["a", "b"]), Entry(1, Decision(1, "b", 1, (1, 1))))
+    True
+    """
+    by = entry.decided_by
+    return by is not None and by != learner.name and (by in learner.members or learner.was_member(by))
 
 
 def decided(learner: Learner, entry: Entry, frontier: int) -> list[Decision]:

@@ -17,6 +17,8 @@ __all__ = ["Worker"]
 
 #: What takes less is done at once, where the thread has nothing else to do: to hand it over takes as long.
 QUICK_S = 2e-3
+#: What is left, after a call that was quicker, of how long one is taken to be: a hundred calls make it an eighth.
+FORGETTING = 0.98
 
 
 class Worker:
@@ -43,8 +45,7 @@ class Worker:
         self._lock = Lock()
         self._busy = False
         self._failure: BaseException | None = None
-        self._cost_s = QUICK_S  # of one part of a call, of late
-        self._is_doubtful = True  # whether it may take longer, or others have had the processor
+        self._cost_s: float | None = None  # of one part of a call, of late; None while nobody knows
 
     async def call(self, function: Callable[..., Any], *arguments: Any, size: int = 0) -> Any:
         """Do this after all that was posted, and give its answer; `size` says of how many parts, if it is a list."""
@@ -52,20 +53,15 @@ class Worker:
             raise self._failure
         if self._pool is None:
             return function(*arguments)
-        is_quick = size and not self._busy and size * self._cost_s < QUICK_S
-        if is_quick and not self._is_doubtful:
-            begin = perf_counter()
-            answer = function(*arguments)
-            self._is_doubtful = perf_counter() - begin > QUICK_S  # then the next is looked at closely
-            return answer
-        if is_quick:
+        cost_s = self._cost_s
+        if size and not self._busy and cost_s is not None and size * cost_s < QUICK_S:
             answer, taken_s = _timed(function, arguments)
-            self._is_doubtful = taken_s > QUICK_S
         else:
             loop = asyncio.get_running_loop()
             answer, taken_s = await loop.run_in_executor(self._pool, self._after_posted, function, arguments)
-        if size:
-            self._cost_s = (self._cost_s + taken_s / max(len(answer), 1)) / 2
+        if size:  # one that is slow now and then is slow
+            part_s = taken_s / max(len(answer), 1)
+            self._cost_s = part_s if cost_s is None else max(part_s, FORGETTING * cost_s)
         return answer
 
     def post(self, function: Callable[..., Any], *arguments: Any) -> None:
