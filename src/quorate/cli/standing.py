@@ -40,9 +40,9 @@ def standing(rows: Sequence[Report], *, title: str | None = None) -> Table:
         column.justify = "right"
     for report in rows:
         there = report.state != "gone"
-        weights = " ".join(f"{weight:.3g}" for weight in report.weights)
+        weights = shown(report.weights)
         if any(report.weights_asynchronous) and Console().width >= WIDE:
-            weights += "  /  " + " ".join(f"{weight:.3g}" for weight in report.weights_asynchronous)
+            weights += "  /  " + shown(report.weights_asynchronous)
         table.add_row(
             report.learner,
             f"[{_COLOUR.get(report.state, 'white')}]{report.state}[/]",
@@ -55,3 +55,13 @@ def standing(rows: Sequence[Report], *, title: str | None = None) -> Table:
             weights,
         )
     return table
+
+
+def shown(weights: Sequence[float]) -> str:
+    """Weights as they are read: whole ones whole, others to two places.
+
+    >>> shown([0, -12, 3]), shown([4e-8, -3.618])
+    ('0 -12 3', '0.00 -3.62')
+    """
+    whole = all(weight == int(weight) for weight in weights)
+    return " ".join(f"{weight:.0f}" if whole else f"{weight:.2f}" for weight in weights)

@@ -1,7 +1,7 @@
 """What a portfolio should take from a block before the stream: each way that was tried, against taking nothing.
 
 On synthetic streams with seeds of their own, on streams with long stretches of one label, and on the first halves of R1
-to R4; the second halves have no part in it.
+to R4; the second halves have no part in it. And, apart from these, on streams that are not what their block was.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from quorate.paper.portfolio import FEEDBACKS, arrivals_of, real_streams
-from quorate.paper.portfolio_streams import Stream, stretched_streams, synthetic_streams
+from quorate.paper.portfolio_streams import Stream, changed_streams, stretched_streams, synthetic_streams
 from quorate.rules import Portfolio
 from quorate.rules import portfolio_steps as steps
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["WAYS", "gains", "main"]
 
 #: Seeds that no other streams are drawn with.
-SYNTHETIC_SEEDS, STRETCHED_SEEDS = (501, 502, 503), (601, 602)
+SYNTHETIC_SEEDS, STRETCHED_SEEDS, CHANGED_SEEDS = (501, 502, 503), (601, 602), (701, 702)
 #: Errors below this count as this.
 LEAST = 0.005
 
@@ -122,6 +122,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"{group:<13} {feedback:<10}" + "".join(f"{gain:22.3f}" for gain in lines[-1]), flush=True)
     means = [math.prod(each) ** (1 / len(lines)) for each in zip(*lines, strict=True)]
     print("geometric mean          " + "".join(f"{mean:22.3f}" for mean in means))
+    changed = [stream for seed in CHANGED_SEEDS for stream in changed_streams(seed)]
+    for feedback in FEEDBACKS:
+        print(
+            f"{'changed':<13} {feedback:<10}" + "".join(f"{gain:22.3f}" for gain in gains(changed, feedback).values())
+        )
 
 
 if __name__ == "__main__":

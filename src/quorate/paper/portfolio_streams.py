@@ -14,7 +14,7 @@ from quorate.streams import EventDetection, Gaussian, RotatingHyperplane, Synthe
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Stream", "stretched_streams", "synthetic_streams"]
+__all__ = ["Stream", "changed_streams", "stretched_streams", "synthetic_streams"]
 
 #: How long a stream is, and the block before it.
 N_SLOTS, N_BEFORE = 20_000, 2000
@@ -83,6 +83,26 @@ def stretched_streams(seed: int, n_slots: int = N_SLOTS) -> Iterator[Stream]:
             stuck[:n_good] = False
             votes[:, stuck] = np.where(rng.random((n_all, int(stuck.sum()))) < 0.98, np.int8(-1), np.int8(1))
             yield Stream(f"{kind}, {n_good} good", votes, labels).after(N_BEFORE)
+
+
+def changed_streams(seed: int, n_slots: int = N_SLOTS) -> Iterator[Stream]:
+    """Streams whose learners are not what they were in the block: others are good now, or those that were are contrary.
+
+    >>> [stream.name for stream in changed_streams(1, n_slots=10)]
+    ['others good', 'all drawn anew', 'the best contrary']
+    """
+    rng, n_all = np.random.default_rng(seed), N_BEFORE + n_slots
+    labels = _labels(rng, np.full(n_all, 0.5))
+    drawn = rng.uniform(0.5, 0.9, (2, 8))
+    best = np.sort(drawn[0])[::-1]
+    pairs = {
+        "others good": (np.array([0.9] + [0.6] * 7), np.array([0.6] * 7 + [0.9])),
+        "all drawn anew": (drawn[0], drawn[1]),
+        "the best contrary": (best, np.concatenate((1 - best[:2], best[2:]))),
+    }
+    for name, (then, now) in pairs.items():
+        right = np.repeat(np.stack((then, now)), [N_BEFORE, n_slots], axis=0)
+        yield Stream(name, _votes(rng, labels, right), labels).after(N_BEFORE)
 
 
 def _stretches(rng: np.random.Generator, kind: str, n_slots: int) -> NDArray[np.int8]:
