@@ -203,8 +203,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m quorate.paper.portfolio", description=__doc__)
     parser.add_argument("--data", help="the folder with the real data sets")
     parser.add_argument("--ablation", action="store_true", help="leave each group of members out in turn")
+    parser.add_argument("--without-block", action="store_true", help="let no rule know the block before the stream")
     options = parser.parse_args(arguments)
     streams = [*real_streams(options.data), *synthetic_streams()]
+    if options.without_block:
+        streams = [stream._replace(tuning=None) for stream in streams]
     if options.ablation:
         print("left out          mean   worst")
         for group, mean, worst, (stream_name, feedback) in ablation(streams, list(FEEDBACKS)):
