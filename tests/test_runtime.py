@@ -314,7 +314,8 @@ def test_three_levels_in_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     assert final["country", "north"].labels == 200
     assert ("region-north", "north") in final  # north looks on there
     assert ("city-lyon", "lyon") in final
-    assert (record.decisions == record.recording().labels).mean() > 0.8  # one site of the south knows
+    right = record.decisions == record.recording().labels
+    assert right[100:].mean() > 0.98  # one site of the south knows; how soon that is learned, is a race
 
 
 # The audit
