@@ -111,9 +111,7 @@ def compare_command(
         list[str] | None, typer.Option(help="A scheme to compare too (see quorate schemes), or all. They are slow.")
     ] = None,
     on_bad_row: Annotated[BadRowsOption, typer.Option(help="What a row that cannot be read is.")] = BadRowsOption.error,
-    out: Annotated[Path, typer.Option(help="The folder for compare.json, .parquet, .png and portfolio.json.")] = Path(
-        "."
-    ),
+    out: Annotated[Path, typer.Option(help="The folder for compare.json and what goes with it.")] = Path("."),
     as_json: Json = False,
 ) -> None:
     """Show which rule suits a stream, under the delays and gaps it really has."""

@@ -113,7 +113,7 @@ def _print(comparison: Comparison, out: Path) -> None:
         )
     console.print(
         f"Written to {out}: compare.json, compare.parquet (every slot), compare.png"
-        + ("" if comparison.portfolio() is None else ", portfolio.json (as it begins: ensemble.rule_file)"),
+        + (", portfolio.json (as it begins: ensemble.rule_file)" if RECOMMENDED in comparison.decisions[0] else ""),
         highlight=False,
     )
 
