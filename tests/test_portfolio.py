@@ -16,12 +16,12 @@ from quorate import PWM, Join, Label, Learner, Leave, Portfolio, Vote, certify_p
 from quorate.bounds import TrackingCertificate
 from quorate.errors import CertificateError, LabelError, LocalError, MembersError, SnapshotError
 from quorate.evaluate import Recording, shares_over_time
-from quorate.paper.portfolio import compared, without
+from quorate.paper.portfolio import compared, second_halves, without
 from quorate.paper.portfolio_streams import Stream, synthetic_streams
 from quorate.rules import AdaBoostWeights, AverageMajority, PreviousLabel, Rule, Winnow2, check_rule
 from quorate.rules import portfolio_steps as steps
 from quorate.rules.portfolio_kernels import Trace
-from quorate.streams import NEVER
+from quorate.streams import NEVER, load
 
 
 def drawn(
@@ -492,6 +492,35 @@ def test_the_table_compares_with_the_best_other() -> None:
     for rule in errors.values():
         assert line.best <= (rule.run(votes, labels, np.arange(2000) + 10) != labels).mean()
     assert line.limit == pytest.approx(max(1.05 * line.best, line.best + 0.003))
+
+
+def test_the_table_says_whom_the_portfolio_is_above() -> None:
+    votes, labels = drawn(23, 2000, 3, wrong=0.5)
+    votes[:, 1] = labels  # one learner is always right, which no rule knows at first
+    line = compared(Stream("drawn", votes, labels), "1000 late")
+    assert line.best_name == "learner-2"
+    assert line.limit == pytest.approx(0.003)
+    assert line.limit < line.limit_of_rules
+    between = (line.limit + line.limit_of_rules) / 2
+    remarks = [line._replace(portfolio=error).remark for error in (0.0, between, 1.0)]
+    assert remarks == ["", "above a learner", "above"]
+
+
+@pytest.mark.parametrize(
+    ("name", "called", "first", "n_slots"), [("R1", "R1 247,010", 307_010, 20_000), ("R2", "R2 later", 34_500, 10_500)]
+)
+def test_second_halves_have_no_row_of_the_first(
+    name: str, called: str, first: int, n_slots: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("quorate.paper.portfolio.REAL_STREAMS", (name,))
+    stream = next(second_halves())
+    assert stream.name == called
+    assert stream.votes.shape == (n_slots, 8)
+    assert stream.tuning is not None
+    rows = load(name).labels
+    assert stream.labels.tolist() == rows[first : first + n_slots].tolist()
+    before = len(stream.tuning[1])
+    assert stream.tuning[1].tolist() == rows[first - before : first].tolist()
 
 
 def test_what_is_left_out_has_no_share_for_ever() -> None:
