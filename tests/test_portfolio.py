@@ -16,7 +16,8 @@ from quorate import PWM, Join, Label, Learner, Leave, Portfolio, Vote, certify_p
 from quorate.bounds import TrackingCertificate
 from quorate.errors import CertificateError, LabelError, LocalError, MembersError, SnapshotError
 from quorate.evaluate import Recording, shares_over_time
-from quorate.paper.portfolio import compared, second_halves, without
+from quorate.paper.portfolio import main, second_halves, without
+from quorate.paper.portfolio_lines import Line, compared, standings
 from quorate.paper.portfolio_streams import Stream, synthetic_streams
 from quorate.rules import AdaBoostWeights, AverageMajority, PreviousLabel, Rule, Winnow2, check_rule
 from quorate.rules import portfolio_steps as steps
@@ -488,22 +489,65 @@ def test_a_certificate_that_was_tampered_with_is_refused() -> None:
 def test_the_table_compares_with_the_best_other() -> None:
     votes, labels = drawn(21, 2000, 4, wrong=0.3)
     line = compared(Stream("drawn", votes, labels), "10 late")
-    errors = {"PWM": PWM(4), "AverageMajority": AverageMajority(4)}
-    for rule in errors.values():
-        assert line.best <= (rule.run(votes, labels, np.arange(2000) + 10) != labels).mean()
-    assert line.limit == pytest.approx(max(1.05 * line.best, line.best + 0.003))
+    best = line.errors[line.best("Portfolio")]
+    for rule in (PWM(4), AverageMajority(4)):
+        assert best <= (rule.run(votes, labels, np.arange(2000) + 10) != labels).mean()
+    assert line.limit("Portfolio") == pytest.approx(max(1.05 * best, best + 0.003))
+
+
+def test_the_table_judges_the_portfolio_that_is_fitted_on_a_block_beside_rules_that_have_learned_it() -> None:
+    votes, labels = drawn(22, 900, 3)
+    line = compared(Stream("drawn", votes, labels).after(300), "100 late")
+    late = np.arange(600) + 100
+    portfolio, pwm = Portfolio(3).fit(votes[:300], labels[:300]), PWM(3)
+    pwm.run(votes[:300], labels[:300])
+    assert line.portfolio == "Portfolio, taught"
+    for name, rule in {"Portfolio, taught": portfolio, "PWM, taught": pwm, "Portfolio": Portfolio(3)}.items():
+        wrong = rule.run(votes[300:], labels[300:], late) != labels[300:]
+        assert (line.errors[name], line.halves[name]) == (wrong.mean(), wrong[300:].mean())
+    assert compared(Stream("drawn", votes, labels), "at once").portfolio == "Portfolio"
 
 
 def test_the_table_says_whom_the_portfolio_is_above() -> None:
     votes, labels = drawn(23, 2000, 3, wrong=0.5)
     votes[:, 1] = labels  # one learner is always right, which no rule knows at first
     line = compared(Stream("drawn", votes, labels), "1000 late")
-    assert line.best_name == "learner-2"
-    assert line.limit == pytest.approx(0.003)
-    assert line.limit < line.limit_of_rules
-    between = (line.limit + line.limit_of_rules) / 2
-    remarks = [line._replace(portfolio=error).remark for error in (0.0, between, 1.0)]
+    assert line.best("Portfolio") == "learner-2"
+    limit, of_rules = line.limit("Portfolio"), line.limit("Portfolio", learners=False)
+    assert limit == pytest.approx(0.003)
+    assert limit < of_rules
+    errors = (0.0, (limit + of_rules) / 2, 1.0)
+    remarks = [line._replace(errors=line.errors | {"Portfolio": error}).remark for error in errors]
     assert remarks == ["", "above a learner", "above"]
+
+
+def test_every_rule_is_judged_against_the_best_other_of_each_line() -> None:
+    lines = [
+        Line("R1", "at once", {"Portfolio": 0.1, "Portfolio, taught": 0.08, "PWM": 0.0824, "learner-1": 0.3}, {}),
+        Line("toy", "10 late", {"Portfolio": 0.2, "Portfolio, taught": 0.001, "PWM": 0.004, "learner-1": 0.1}, {}),
+    ]
+    ours, pwm, unfitted = standings(lines)
+    assert (ours.rule, ours.n_within, ours.worst) == ("Portfolio, taught", 2, 1.0)  # errors below 0.5 % count as 0.5 %
+    assert ours.mean == pytest.approx(math.sqrt(0.08 / 0.0824))
+    assert (pwm.rule, pwm.n_within, round(pwm.worst, 9), pwm.where) == ("PWM", 2, 1.03, "R1, at once")
+    assert (unfitted.rule, unfitted.n_within, unfitted.worst) == ("Portfolio", 0, 40.0)  # its own kin is no other
+    assert standings([]) == []
+
+
+def test_the_table_is_printed_with_how_every_rule_stands(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("quorate.paper.portfolio.second_halves", lambda _: list(synthetic_streams(n_slots=50))[:2])
+    main(["--second-half"])
+    table, standing = capsys.readouterr().out.split("\n\n", 1)
+    rows = table.splitlines()
+    assert len(rows) == 11
+    assert rows[1].startswith("S1            at once")
+    assert "within what is asked of the portfolio in so many of the 10 lines" in standing
+    stand = [row[:24].rstrip() for row in standing.splitlines()]
+    assert {"Portfolio, taught", "Portfolio", "PreviousLabel", "Winnow2, taught"} <= set(stand)
+    main(["--second-half", "--without-block"])
+    assert "taught" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

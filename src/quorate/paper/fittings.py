@@ -11,7 +11,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from quorate.paper.portfolio import FEEDBACKS, arrivals_of, real_streams
+from quorate.paper.portfolio import real_streams
+from quorate.paper.portfolio_lines import FEEDBACKS, LEAST, arrivals_of
 from quorate.paper.portfolio_streams import Stream, changed_streams, stretched_streams, synthetic_streams
 from quorate.rules import Portfolio
 from quorate.rules import portfolio_steps as steps
@@ -24,8 +25,6 @@ __all__ = ["WAYS", "gains", "main"]
 
 #: Seeds that no other streams are drawn with.
 SYNTHETIC_SEEDS, STRETCHED_SEEDS, CHANGED_SEEDS = (501, 502, 503), (601, 602), (701, 702)
-#: Errors below this count as this.
-LEAST = 0.005
 
 
 def members(stream: Stream) -> Portfolio:

@@ -9,30 +9,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from quorate.paper.layout import real_votes, rows_needed
 from quorate.paper.panels import perfect_errors
+from quorate.paper.portfolio_lines import FEEDBACKS, Line, arrivals_of, compared, standings
 from quorate.paper.portfolio_streams import Stream, synthetic_streams
-from quorate.rules import PWM, RULES, AdaBoostWeights, FittingRule, Portfolio
+from quorate.rules import PWM, Portfolio
 from quorate.rules import portfolio_steps as steps
-from quorate.streams import REAL_STREAMS, Feedback, RotatingHyperplane, load
+from quorate.streams import REAL_STREAMS, RotatingHyperplane, load
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+__all__ = ["ablation", "main", "real_streams", "second_halves", "without"]
 
-__all__ = ["FEEDBACKS", "Line", "ablation", "arrivals_of", "compared", "main", "real_streams", "second_halves"]
-
-#: How labels come.
-FEEDBACKS = {
-    "at once": Feedback(),
-    "10 late": Feedback(10),
-    "100 late": Feedback(100),
-    "1000 late": Feedback(1000),
-    "1 in 10": Feedback(0, label_prob=0.1, seed=1),
-}
 #: At how many rows of the second half of a file the layout begins, if it leaves a choice.
 N_STARTS = 5
 #: The groups that are left out in turn.
@@ -45,35 +34,6 @@ GROUPS = {
     "Winnow2": ("Winnow2 for +1", "Winnow2 for -1"),
     "plain majority": ("plain majority",),
 }
-
-
-class Line(NamedTuple):
-    """One stream under one feedback."""
-
-    stream: str
-    feedback: str
-    portfolio: float
-    best: float
-    best_name: str
-    pwm: float
-    portfolio_half: float
-    """The same over the second half only, against the best there."""
-    best_half: float
-    limit: float
-    """What is asked for, with each learner alone among the others; and with only rules and baselines there."""
-    limit_of_rules: float
-    unfitted: float
-    """The portfolio's that knows nothing of the block before the stream; the first is fitted on it if there is one."""
-
-    @property
-    def holds(self) -> bool:
-        """Whether the portfolio is within what is asked of it, over all slots."""
-        return self.portfolio <= self.limit
-
-    @property
-    def remark(self) -> str:
-        """Whom it is too far above, if anybody."""
-        return "" if self.holds else "above a learner" if self.portfolio <= self.limit_of_rules else "above"
 
 
 def real_streams(data: str | None = None) -> Iterator[Stream]:
@@ -100,75 +60,6 @@ def second_halves(data: str | None = None) -> Iterator[Stream]:
             found = real_votes(stream, start=start)
             block = found.tuning_votes, found.tuning_labels
             yield Stream(f"{name} {start:,}", found.votes, found.labels, block)
-
-
-def compared(stream: Stream, feedback: str) -> Line:
-    """Run the portfolio and every other rule, baseline and learner over a stream.
-
-    Examples
-    --------
-    >>> votes = np.array([[1, -1], [-1, -1]] * 200, np.int8)
-    >>> line = compared(Stream("toy", votes, votes[:, 0].copy()), "at once")
-    >>> line.best_name, line.portfolio, line.holds
-    ('WeightedMajority', 0.0, True)
-    """
-    votes, labels = stream.votes, stream.labels
-    n_slots, n_learners = votes.shape
-    late = arrivals_of(stream, feedback)
-    wrong = _others(stream, late)
-    new, rule = Portfolio(n_learners), Portfolio(n_learners)
-    if stream.tuning is not None:  # as `AdaBoostWeights` is, among the others
-        rule.fit(*stream.tuning)
-    unfitted, ours = (each.run(votes, labels, late) != labels for each in (new, rule))
-    best_name = min(wrong, key=lambda name: wrong[name].sum())
-    best, half = float(wrong[best_name].mean()), n_slots // 2
-    return Line(
-        stream.name,
-        feedback,
-        float(ours.mean()),
-        best,
-        best_name,
-        float(wrong["PWM"].mean()),
-        float(ours[half:].mean()),
-        min(float(each[half:].mean()) for each in wrong.values()),
-        _limit(stream, feedback, best),
-        _limit(stream, feedback, min(float(wrong[name].mean()) for name in wrong if not name.startswith("learner-"))),
-        float(unfitted.mean()),
-    )
-
-
-def arrivals_of(stream: Stream, feedback: str) -> NDArray[np.int64] | None:
-    """When each label comes, or None where all come at once."""
-    names = [str(place) for place in range(stream.votes.shape[1])]
-    arrivals: NDArray[np.int64] = FEEDBACKS[feedback].realize(len(stream.labels), names).arrivals.astype(np.int64)
-    return None if feedback == "at once" else arrivals
-
-
-def _others(stream: Stream, late: NDArray[np.int64] | None) -> dict[str, NDArray[np.bool_]]:
-    """Where every other rule, baseline and learner was wrong; rules that learn also if they have learned the block."""
-    votes, labels = stream.votes, stream.labels
-    n_learners = votes.shape[1]
-    wrong: dict[str, NDArray[np.bool_]] = {}
-    for name, other in RULES.items():
-        if name in ("Portfolio", "ExtendedPWM"):  # without absences the latter is PWM
-            continue
-        rule, taught = other(n_learners), other(n_learners)
-        if not isinstance(rule, AdaBoostWeights):
-            wrong[name] = rule.run(votes, labels, late) != labels
-        if stream.tuning is not None:
-            _ = taught.fit(*stream.tuning) if isinstance(taught, FittingRule) else taught.run(*stream.tuning)
-            wrong[f"{name}, taught"] = taught.run(votes, labels, late) != labels
-    for place in range(n_learners):
-        wrong[f"learner-{place + 1}"] = votes[:, place] != labels
-    return wrong
-
-
-def _limit(stream: Stream, feedback: str, best: float) -> float:
-    """What is asked for: a ratio to the best other, or so much above it."""
-    if feedback != "at once":
-        return max(1.05 * best, best + 0.003)
-    real = stream.name.split()[0] in REAL_STREAMS
-    return max(1.03 * best, best + 0.001) if real else max(1.1 * best, best + 0.005)
 
 
 def without(group: str) -> Callable[[int], Portfolio]:
@@ -228,6 +119,31 @@ def s1_perfect(n_simulations: int = 200) -> tuple[float, float]:
     return portfolio, pwm
 
 
+def _shown(line: Line) -> str:
+    name = line.portfolio
+    best = line.best(name)
+    return _row(
+        line.stream,
+        line.feedback,
+        f"{line.errors[name]:.2%}",
+        f"{line.errors[best]:.2%}",
+        best,
+        f"{line.errors[name] / line.errors[best]:.3f}" if line.errors[best] else "",
+        f"{line.errors['PWM']:.2%}",
+        f"{line.halves[name]:.2%}",
+        f"{line.best_half(name):.2%}",
+        f"{line.errors['Portfolio']:.2%}",
+        line.remark,
+    )
+
+
+def _row(stream: str, feedback: str, ours: str, best: str, who: str, *numbers: str) -> str:
+    """A line of the table: the ratio, PWM, the second half and the best there, the portfolio unfitted, a remark."""
+    widths = (8, 9, 12, 8, 9)
+    rest = "".join(f"{number:>{width}}" for number, width in zip(numbers, widths, strict=False))
+    return f"{stream:<13} {feedback:<10} {ours:>9} {best:>8} {who:<24}{rest}  {numbers[-1]}".rstrip()
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table of ratios."""
     parser = argparse.ArgumentParser(prog="python -m quorate.paper.portfolio", description=__doc__)
@@ -249,23 +165,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for group, mean, worst, (stream_name, feedback) in ablation(streams, list(FEEDBACKS)):
             print(f"{group:<15} {mean:6.4f}  {worst:6.4f}  {stream_name}, {feedback}", flush=True)
         return
-    print(
-        "stream        labels     portfolio    best other                          ratio      PWM second half of best "
-        "unfitted"
-    )
+    lines = []
+    print(_row("stream", "labels", "portfolio", "best", "other", "ratio", "PWM", "second half", "best", "unfitted", ""))
     for stream in streams:
         for feedback in FEEDBACKS:
-            line = compared(stream, feedback)
-            print(
-                f"{line.stream:<13} {line.feedback:<10} {line.portfolio:8.2%}  {line.best:8.2%} {line.best_name:<24} "
-                f"{line.portfolio / max(line.best, 1e-9):7.3f} {line.pwm:8.2%} {line.portfolio_half:11.2%} "
-                f"{line.best_half:7.2%} {line.unfitted:8.2%}  {line.remark}".rstrip(),
-                flush=True,
-            )
+            lines.append(compared(stream, feedback))
+            print(_shown(lines[-1]), flush=True)
+    print(
+        f"\nEach against the best other, within what is asked of the portfolio in so many of the {len(lines)} lines:\n"
+    )
+    print(f"{'':<24} {'within':>7} {'mean ratio':>11} {'worst':>8}  where")
+    for each in standings(lines):
+        print(f"{each.rule:<24} {each.n_within:7} {each.mean:11.3f} {each.worst:8.2f}  {each.where}")
     if options.second_half:
         return
     portfolio, pwm = s1_perfect()
-    print(f"S1 with perfect local classifiers, K = 16, after 1,000 slots: {portfolio:.4f}; PWM {pwm:.4f}")
+    print(f"\nS1 with perfect local classifiers, K = 16, after 1,000 slots: {portfolio:.4f}; PWM {pwm:.4f}")
 
 
 if __name__ == "__main__":
