@@ -542,12 +542,24 @@ def test_the_table_is_printed_with_how_every_rule_stands(
     table, standing = capsys.readouterr().out.split("\n\n", 1)
     rows = table.splitlines()
     assert len(rows) == 11
-    assert rows[1].startswith("S1            at once")
+    assert rows[1].split()[:3] == ["S1", "at", "once"]
     assert "within what is asked of the portfolio in so many of the 10 lines" in standing
     stand = [row[:24].rstrip() for row in standing.splitlines()]
     assert {"Portfolio, taught", "Portfolio", "PreviousLabel", "Winnow2, taught"} <= set(stand)
     main(["--second-half", "--without-block"])
     assert "taught" not in capsys.readouterr().out
+
+
+def test_the_table_may_be_of_streams_drawn_anew(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        "quorate.paper.portfolio.synthetic_streams", lambda seed: list(synthetic_streams(seed, n_slots=50))[5:6]
+    )
+    main(["--seeds", "901", "0"])
+    rows = capsys.readouterr().out.splitlines()
+    assert [row[:16].rstrip() for row in rows[1:11:5]] == ["one good 901", "one good 0"]
+    assert [row.split()[5:10] for row in rows[1:6]] != [row.split()[5:10] for row in rows[6:11]]
 
 
 @pytest.mark.parametrize(

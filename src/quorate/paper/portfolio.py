@@ -119,6 +119,22 @@ def s1_perfect(n_simulations: int = 200) -> tuple[float, float]:
     return portfolio, pwm
 
 
+def print_table(streams: Sequence[Stream]) -> None:
+    """Print a line for each stream and feedback, as soon as it is known, and then how every rule stands."""
+    lines = []
+    print(_row("stream", "labels", "portfolio", "best", "other", "ratio", "PWM", "second half", "best", "unfitted"))
+    for stream in streams:
+        for feedback in FEEDBACKS:
+            lines.append(compared(stream, feedback))
+            print(_shown(lines[-1]), flush=True)
+    print(
+        f"\nEach against the best other, within what is asked of the portfolio in so many of the {len(lines)} lines:\n"
+    )
+    print(f"{'':<24} {'within':>7} {'mean ratio':>11} {'worst':>8}  where")
+    for each in standings(lines):
+        print(f"{each.rule:<24} {each.n_within:7} {each.mean:11.3f} {each.worst:8.2f}  {each.where}")
+
+
 def _shown(line: Line) -> str:
     name = line.portfolio
     best = line.best(name)
@@ -137,27 +153,43 @@ def _shown(line: Line) -> str:
     )
 
 
-def _row(stream: str, feedback: str, ours: str, best: str, who: str, *numbers: str) -> str:
-    """A line of the table: the ratio, PWM, the second half and the best there, the portfolio unfitted, a remark."""
-    widths = (8, 9, 12, 8, 9)
-    rest = "".join(f"{number:>{width}}" for number, width in zip(numbers, widths, strict=False))
-    return f"{stream:<13} {feedback:<10} {ours:>9} {best:>8} {who:<24}{rest}  {numbers[-1]}".rstrip()
+def _row(
+    stream: str,
+    labels: str,
+    ours: str,
+    best: str,
+    other: str,
+    ratio: str,
+    pwm: str,
+    half: str,
+    best_half: str,
+    unfitted: str,
+    remark: str = "",
+) -> str:
+    errors = f"{ours:>9} {best:>8} {other:<24} {ratio:>7} {pwm:>8} {half:>11} {best_half:>7} {unfitted:>8}"
+    return f"{stream:<16} {labels:<10} {errors}  {remark}".rstrip()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table of ratios."""
-    parser = argparse.ArgumentParser(prog="python -m quorate.paper.portfolio", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m quorate.paper.portfolio",
+        description=__doc__,
+        epilog="Examples: `python -m quorate.paper.portfolio --second-half`, on rows of the files that nothing was "
+        "chosen on; `python -m quorate.paper.portfolio --seeds 901 902 903`, on synthetic streams drawn anew.",
+    )
     parser.add_argument("--data", help="the folder with the real data sets")
     parser.add_argument("--ablation", action="store_true", help="leave each group of members out in turn")
     parser.add_argument("--without-block", action="store_true", help="let no rule know the block before the stream")
-    parser.add_argument(
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
         "--second-half", action="store_true", help="of the files only, beginning at rows of their second halves"
     )
+    which.add_argument(
+        "--seeds", type=int, nargs="+", metavar="SEED", help="of the synthetic streams only, drawn with these seeds"
+    )
     options = parser.parse_args(arguments)
-    if options.second_half:
-        streams = list(second_halves(options.data))
-    else:
-        streams = [*real_streams(options.data), *synthetic_streams()]
+    streams = list(_chosen(options))
     if options.without_block:
         streams = [stream._replace(tuning=None) for stream in streams]
     if options.ablation:
@@ -165,22 +197,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for group, mean, worst, (stream_name, feedback) in ablation(streams, list(FEEDBACKS)):
             print(f"{group:<15} {mean:6.4f}  {worst:6.4f}  {stream_name}, {feedback}", flush=True)
         return
-    lines = []
-    print(_row("stream", "labels", "portfolio", "best", "other", "ratio", "PWM", "second half", "best", "unfitted", ""))
-    for stream in streams:
-        for feedback in FEEDBACKS:
-            lines.append(compared(stream, feedback))
-            print(_shown(lines[-1]), flush=True)
-    print(
-        f"\nEach against the best other, within what is asked of the portfolio in so many of the {len(lines)} lines:\n"
-    )
-    print(f"{'':<24} {'within':>7} {'mean ratio':>11} {'worst':>8}  where")
-    for each in standings(lines):
-        print(f"{each.rule:<24} {each.n_within:7} {each.mean:11.3f} {each.worst:8.2f}  {each.where}")
+    print_table(streams)
+    if not options.second_half and not options.seeds:
+        portfolio, pwm = s1_perfect()
+        print(f"\nS1 with perfect local classifiers, K = 16, after 1,000 slots: {portfolio:.4f}; PWM {pwm:.4f}")
+
+
+def _chosen(options: argparse.Namespace) -> Iterator[Stream]:
     if options.second_half:
+        yield from second_halves(options.data)
         return
-    portfolio, pwm = s1_perfect()
-    print(f"\nS1 with perfect local classifiers, K = 16, after 1,000 slots: {portfolio:.4f}; PWM {pwm:.4f}")
+    if not options.seeds:
+        yield from real_streams(options.data)
+        yield from synthetic_streams()
+        return
+    for seed in options.seeds:
+        for stream in synthetic_streams(seed):
+            yield stream._replace(name=f"{stream.name} {seed}")
 
 
 if __name__ == "__main__":
