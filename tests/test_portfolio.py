@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from quorate import PWM, Join, Label, Learner, Leave, Portfolio, Vote, certify_portfolio
 from quorate.bounds import TrackingCertificate
-from quorate.errors import CertificateError, LabelError, LocalError, MembersError, SnapshotError
+from quorate.bounds.tracking import _Run
+from quorate.errors import CertificateError, LabelError, LocalError, MembersError, SnapshotError, VotesError
 from quorate.evaluate import Recording, shares_over_time
 from quorate.paper.portfolio import main, second_halves, without
-from quorate.paper.portfolio_lines import Line, compared, standings
+from quorate.paper.portfolio_lines import FEEDBACKS, Entry, Line, compared, fed, standings
 from quorate.paper.portfolio_streams import Stream, synthetic_streams
 from quorate.rules import AdaBoostWeights, AverageMajority, PreviousLabel, Rule, Winnow2, check_rule
 from quorate.rules import portfolio_steps as steps
@@ -262,8 +263,9 @@ def test_notes_are_checked() -> None:
     rule = Portfolio(2)
     note = rule.note([1, -1])
     assert rule.update([1, -1], 1, note=note)
+    assert rule.update([1, -1], 1, note=np.uint32(note))
     bad: Any
-    for bad in (-1, 4**12, 3, note ^ (1 << 22), "x", 1.0):
+    for bad in (-1, 4**12, 3, note ^ (1 << 22), "x", 1.0, True):
         before = rule.snapshot()
         with pytest.raises(LocalError, match="is no note of a portfolio"):
             rule.update([1, -1], 1, note=bad)
@@ -313,6 +315,32 @@ def test_explain_tells_learners_from_members_and_from_each_other() -> None:
         rule.explain(["ann", "ann"])
 
 
+@pytest.mark.parametrize(
+    "names",
+    [["a", "not a"], ["not a", "a"], ["PWM", "learner PWM"], ["learner PWM", "PWM"], ["not fitted weights", "b"]],
+)
+def test_explain_tells_every_member_from_every_other(names: list[str]) -> None:
+    rule = Portfolio(2).fit([[1, -1]] * 50, [1] * 50)
+    shares = rule.explain(names)
+    assert len(shares) == len(rule.explain())
+    assert sum(shares.values()) == pytest.approx(1)
+    assert list(shares.values()) == list(rule.explain().values())
+
+
+def test_a_newcomer_weighs_the_same_however_often_others_came_and_went() -> None:
+    votes, labels = drawn(41, 300, 4)
+    rule, weighed = Portfolio(3), []
+    for _ in range(200):
+        rule.join()
+        weighed.append(rule.explain()["learner-4"])
+        rule.run(votes, labels)
+        rule.leave(3)
+    assert weighed == pytest.approx([weighed[0]] * 200)
+    for copy in range(steps.N_COPIES):
+        total = sum(rule._state["shares"][copy :: steps.N_COPIES])
+        assert steps.PRIOR_TOTAL / 2 <= total <= 2 * steps.PRIOR_TOTAL
+
+
 def test_explain_names_learners_and_adds_up() -> None:
     votes, labels = drawn(1, 300, 3)
     rule = Portfolio(3)
@@ -326,6 +354,10 @@ def test_explain_names_learners_and_adds_up() -> None:
     assert trusted["slots"] == [0, 75, 150, 224, 299]
     assert np.sum(list(trusted["shares"].values()), axis=0) == pytest.approx(np.ones(5), abs=1e-5)
     assert rule.share((1, 1, 1)) > 0.5 > rule.share((-1, -1, -1))
+    with pytest.raises(VotesError):
+        rule.share((1,))
+    every = shares_over_time(Recording(["ann", "bob", "eve"], votes, labels, np.arange(300)), points=2, shown=99)
+    assert every["shares"].keys() == shares.keys()
 
 
 # The guarantee
@@ -434,6 +466,40 @@ def test_it_holds_against_an_adversary_who_knows_the_rule(n_learners: int, seed:
     assert certificate.regret == wrong - certificate.members_mistakes
 
 
+def test_a_certificate_of_another_machine_verifies_though_its_logarithms_differ_in_the_last_digit() -> None:
+    votes, labels = drawn(43, 400, 3)
+    certificate = certify_portfolio(votes, labels)
+    (first, *rest) = certificate.stretches
+    other = msgspec.structs.replace(first, given=math.nextafter(first.given, 1), entry=math.nextafter(first.entry, 0))
+    msgspec.structs.replace(certificate, stretches=[other, *rest]).verify(votes, labels)
+    other = msgspec.structs.replace(first, given=first.given * (1 + 1e-6))
+    with pytest.raises(CertificateError, match="another certificate"):
+        msgspec.structs.replace(certificate, stretches=[other, *rest]).verify(votes, labels)
+
+
+@pytest.mark.parametrize(("top", "shares"), [([5.0] * 4, 1.0), ([1.0, 1.0, 1.0, 1e99], 1.0), ([0.25] * 4, 1e90)])
+def test_shares_that_do_not_add_up_to_1_certify_nothing_more(top: list[float], shares: float) -> None:
+    votes, labels = drawn(44, 400, 2, wrong=0.5)
+    snapshot = Portfolio(2).snapshot()
+    snapshot |= {"top": top, "shares": [shares * each for each in snapshot["shares"]]}
+    before = Portfolio.restore(snapshot)
+    certificate = certify_portfolio(votes, labels, before=before)
+    certificate.verify(votes, labels, before=before)
+    assert (before.run(votes, labels) != labels).sum() <= certificate.mistakes_max
+    assert certificate.stretches[0].copy_entry <= max(top) / sum(top)
+    assert certificate.members_mistakes <= 200
+
+
+def test_no_single_member_gives_a_smaller_number() -> None:
+    votes, labels = drawn(45, 4000, 4, wrong=0.3)
+    votes[:, 1] = np.where(np.arange(4000) % 9, labels, -labels)
+    certificate = certify_portfolio(votes, labels)
+    run = _Run(votes, labels, None, None)
+    for name in run.names:
+        for copy in range(steps.N_COPIES):
+            assert certificate.mistakes_max <= run.certificate([run.stretch(0, 3999, name, copy)]).mistakes_max
+
+
 def test_the_number_is_worth_something_where_one_member_is_good() -> None:
     votes, labels = drawn(7, 20000, 8, wrong=0.4)
     votes[:, 2] = labels
@@ -480,19 +546,30 @@ def test_a_certificate_that_was_tampered_with_is_refused() -> None:
         TrackingCertificate.from_document({"schema": 1})
     with pytest.raises(LocalError, match="switches_max"):
         certify_portfolio(votes, labels, switches_max=-1)
+    with pytest.raises(LocalError, match="switches_max"):
+        certify_portfolio(votes, labels, switches_max="many")  # type: ignore[arg-type]
     assert len(certify_portfolio(votes, labels, switches_max=0).stretches) == 1
 
 
 # The table of `make portfolio`
 
 
+def line_of(errors: dict[str, float], feedback: str = "at once", real: bool = False, name: str = "toy") -> Line:
+    """Names as the table has them; in the second half everybody is wrong twice as often."""
+    entries = [
+        Entry(rule.removesuffix(", taught"), ", " in rule, rule.startswith("learner-"), error, 2 * error)
+        for rule, error in errors.items()
+    ]
+    return Line(name, feedback, real, entries)
+
+
 def test_the_table_compares_with_the_best_other() -> None:
     votes, labels = drawn(21, 2000, 4, wrong=0.3)
     line = compared(Stream("drawn", votes, labels), "10 late")
-    best = line.errors[line.best("Portfolio")]
+    best = line.best(line.portfolio)
     for rule in (PWM(4), AverageMajority(4)):
-        assert best <= (rule.run(votes, labels, np.arange(2000) + 10) != labels).mean()
-    assert line.limit("Portfolio") == pytest.approx(max(1.05 * best, best + 0.003))
+        assert best.error <= (rule.run(votes, labels, np.arange(2000) + 10) != labels).mean()
+    assert {each.rule for each in line.entries if each.alone} == {f"learner-{place}" for place in range(1, 5)}
 
 
 def test_the_table_judges_the_portfolio_that_is_fitted_on_a_block_beside_rules_that_have_learned_it() -> None:
@@ -501,53 +578,95 @@ def test_the_table_judges_the_portfolio_that_is_fitted_on_a_block_beside_rules_t
     late = np.arange(600) + 100
     portfolio, pwm = Portfolio(3).fit(votes[:300], labels[:300]), PWM(3)
     pwm.run(votes[:300], labels[:300])
-    assert line.portfolio == "Portfolio, taught"
-    for name, rule in {"Portfolio, taught": portfolio, "PWM, taught": pwm, "Portfolio": Portfolio(3)}.items():
+    assert line.portfolio == line.entry("Portfolio", taught=True)
+    for entry, rule in {
+        line.portfolio: portfolio,
+        line.entry("PWM", taught=True): pwm,
+        line.entry("Portfolio"): Portfolio(3),
+    }.items():
         wrong = rule.run(votes[300:], labels[300:], late) != labels[300:]
-        assert (line.errors[name], line.halves[name]) == (wrong.mean(), wrong[300:].mean())
-    assert compared(Stream("drawn", votes, labels), "at once").portfolio == "Portfolio"
+        assert (entry.error, entry.half) == (wrong.mean(), wrong[300:].mean())
+    assert compared(Stream("drawn", votes, labels), "at once").portfolio.name == "Portfolio"
+
+
+def test_feedback_of_the_table_is_what_it_is_called() -> None:
+    votes, labels = drawn(24, 5000, 4)
+    heard = {name: fed(Stream("drawn", votes, labels), name) for name in FEEDBACKS}
+    for name, late in (("10 late", 10), ("100 late", 100), ("1000 late", 1000)):
+        assert (heard[name][0] == votes).all()
+        assert np.asarray(heard[name][1]).tolist() == (np.arange(5000) + late).tolist()
+    some = heard["1 in 10"][1]
+    assert some is not None
+    assert 0.08 < (some != NEVER).mean() < 0.12
+    assert heard["at once"][1] is heard["half absent"][1] is None
+    absent = heard["half absent"][0]
+    assert 0.47 < (absent == 0).mean() < 0.53
+    assert (absent[absent != 0] == votes[absent != 0]).all()
+
+
+@pytest.mark.parametrize(
+    ("feedback", "real", "best", "limit"),
+    [
+        ("at once", True, 0.02, 0.021),
+        ("at once", True, 0.2, 0.206),
+        ("at once", False, 0.02, 0.025),
+        ("at once", False, 0.2, 0.22),
+        ("100 late", True, 0.02, 0.023),
+        ("1 in 10", False, 0.2, 0.21),
+    ],
+)
+def test_the_table_asks_for_a_ratio_or_a_distance(feedback: str, real: bool, best: float, limit: float) -> None:
+    line = line_of({"Portfolio": limit, "Portfolio, taught": 0.0, "PWM": best, "Winnow2": 0.5}, feedback, real)
+    assert line.limit(line.entry("Portfolio")) == pytest.approx(limit)
+    assert line.limit(line.entry("Winnow2")) == pytest.approx(limit)  # no portfolio raises the bar
+    assert line.holds(line.entry("Winnow2")._replace(error=limit - 1e-9))
+    assert not line.holds(line.entry("Winnow2")._replace(error=limit + 1e-9))
 
 
 def test_the_table_says_whom_the_portfolio_is_above() -> None:
-    votes, labels = drawn(23, 2000, 3, wrong=0.5)
-    votes[:, 1] = labels  # one learner is always right, which no rule knows at first
-    line = compared(Stream("drawn", votes, labels), "1000 late")
-    assert line.best("Portfolio") == "learner-2"
-    limit, of_rules = line.limit("Portfolio"), line.limit("Portfolio", learners=False)
-    assert limit == pytest.approx(0.003)
-    assert limit < of_rules
-    errors = (0.0, (limit + of_rules) / 2, 1.0)
-    remarks = [line._replace(errors=line.errors | {"Portfolio": error}).remark for error in errors]
-    assert remarks == ["", "above a learner", "above"]
+    errors = {"PWM": 0.3, "learner-1": 0.4, "learner-2": 0.1}
+    remarks = [line_of({"Portfolio": error, **errors}).remark for error in (0.11, 0.12, 0.33, 0.34)]
+    assert remarks == ["", "above a learner", "above a learner", "above"]
 
 
 def test_every_rule_is_judged_against_the_best_other_of_each_line() -> None:
     lines = [
-        Line("R1", "at once", {"Portfolio": 0.1, "Portfolio, taught": 0.08, "PWM": 0.0824, "learner-1": 0.3}, {}),
-        Line("toy", "10 late", {"Portfolio": 0.2, "Portfolio, taught": 0.001, "PWM": 0.004, "learner-1": 0.1}, {}),
+        line_of(
+            {"Portfolio": 0.1, "Portfolio, taught": 0.08, "PWM": 0.0824, "PWM, taught": 0.09, "learner-1": 0.08},
+            real=True,
+            name="R1",
+        ),
+        line_of(
+            {"Portfolio": 0.2, "Portfolio, taught": 0.001, "PWM": 0.004, "PWM, taught": 0.1, "learner-1": 0.1},
+            "10 late",
+        ),
     ]
-    ours, pwm, unfitted = standings(lines)
+    pwm, ours, taught, unfitted = standings(lines)
     assert (ours.rule, ours.n_within, ours.worst) == ("Portfolio, taught", 2, 1.0)  # errors below 0.5 % count as 0.5 %
-    assert ours.mean == pytest.approx(math.sqrt(0.08 / 0.0824))
     assert (pwm.rule, pwm.n_within, round(pwm.worst, 9), pwm.where) == ("PWM", 2, 1.03, "R1, at once")
-    assert (unfitted.rule, unfitted.n_within, unfitted.worst) == ("Portfolio", 0, 40.0)  # its own kin is no other
+    assert pwm.mean == pytest.approx(math.sqrt(1.03 * 0.05))  # neither the portfolio nor PWM taught is an other
+    assert (unfitted.rule, unfitted.n_within, unfitted.worst) == ("Portfolio", 0, 40.0)
+    assert (taught.rule, taught.n_within, taught.worst) == ("PWM, taught", 1, 1.125)
     assert standings([]) == []
 
 
 def test_the_table_is_printed_with_how_every_rule_stands(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("quorate.paper.portfolio.second_halves", lambda _: list(synthetic_streams(n_slots=50))[:2])
+    errors = {"Portfolio": 0.12, "Portfolio, taught": 0.11, "PWM": 0.2, "Winnow2": 0.1, "learner-1": 0.3}
+    monkeypatch.setattr("quorate.paper.portfolio.compared", lambda stream, feedback: line_of(errors, feedback))
+    monkeypatch.setattr("quorate.paper.portfolio.second_halves", lambda _: list(synthetic_streams(n_slots=5))[:1])
     main(["--second-half"])
-    table, standing = capsys.readouterr().out.split("\n\n", 1)
+    table, rest = capsys.readouterr().out.split("\n\n", 1)
     rows = table.splitlines()
-    assert len(rows) == 11
-    assert rows[1].split()[:3] == ["S1", "at", "once"]
-    assert "within what is asked of the portfolio in so many of the 10 lines" in standing
-    stand = [row[:24].rstrip() for row in standing.splitlines()]
-    assert {"Portfolio, taught", "Portfolio", "PreviousLabel", "Winnow2, taught"} <= set(stand)
-    main(["--second-half", "--without-block"])
-    assert "taught" not in capsys.readouterr().out
+    assert len(rows) == 1 + len(FEEDBACKS)
+    assert " ".join(rows[1].split()) == "toy at once 11.00% 10.00% Winnow2 1.100 20.00% 22.00% 20.00% 12.00%"
+    assert " ".join(rows[2].split()) == "toy 10 late 11.00% 10.00% Winnow2 1.100 20.00% 22.00% 20.00% 12.00% above"
+    standing = rest.splitlines()
+    assert standing[0].endswith("in so many of the 6 lines:")
+    assert " ".join(standing[3].split()) == "Winnow2 6 0.500 0.50 toy, half absent"
+    assert " ".join(standing[4].split()) == "Portfolio, taught 1 1.100 1.10 toy, half absent"
+    assert "S1 with perfect" not in rest
 
 
 def test_the_table_may_be_of_streams_drawn_anew(
@@ -556,10 +675,30 @@ def test_the_table_may_be_of_streams_drawn_anew(
     monkeypatch.setattr(
         "quorate.paper.portfolio.synthetic_streams", lambda seed: list(synthetic_streams(seed, n_slots=50))[5:6]
     )
-    main(["--seeds", "901", "0"])
-    rows = capsys.readouterr().out.splitlines()
-    assert [row[:16].rstrip() for row in rows[1:11:5]] == ["one good 901", "one good 0"]
-    assert [row.split()[5:10] for row in rows[1:6]] != [row.split()[5:10] for row in rows[6:11]]
+    main(["--seeds", "901", "0", "--without-block"])
+    printed = capsys.readouterr().out
+    rows = printed.splitlines()
+    n = len(FEEDBACKS)
+    assert [row[:16].rstrip() for row in rows[1 : 2 * n : n]] == ["one good 901", "one good 0"]
+    assert [row.split()[5:9] for row in rows[1 : n + 1]] != [row.split()[5:9] for row in rows[n + 1 : 2 * n + 1]]
+    assert "taught" not in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--data", "no-such-folder"], "error: R1 "),
+        (["--seeds", "-1"], "'-1' is no seed"),
+        (["--seeds", "1", "--second-half"], "not allowed with"),
+    ],
+)
+def test_the_table_says_in_one_line_what_is_wrong(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code in (1, 2)
+    assert message in capsys.readouterr().err.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
@@ -582,7 +721,7 @@ def test_second_halves_have_no_row_of_the_first(
 def test_what_is_left_out_has_no_share_for_ever() -> None:
     votes, labels = drawn(22, 500, 3)
     for group in ("learners", "regressions"):
-        rule = without(group)(3)
+        rule = without(group, Portfolio(3))
         rule.run(votes, labels)
         shares = rule.explain()
         gone = ["learner-1", "learner-3"] if group == "learners" else ["logistic 0.1", "logistic 0.004"]

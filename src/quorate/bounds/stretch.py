@@ -13,6 +13,8 @@ __all__ = ["Stretch"]
 
 #: Logarithms are rounded; a bound is what follows if all of them were so much too small.
 SLACK = 1e-6
+#: By what part they may differ from one machine to the next.
+ROUNDING = 1e-9
 
 
 class Stretch(msgspec.Struct, frozen=True):
@@ -68,6 +70,13 @@ class Stretch(msgspec.Struct, frozen=True):
         """The most mistakes the copies together can have made."""
         given = -math.log1p(-steps.TOP_SHARE) * self.length
         return min(self.length, _most(self.copy_entry, self.copy_mistakes_max, given, steps.TOP_RATE))
+
+    def nearly(self, other: Stretch) -> Stretch:
+        """The same, or the other if they differ by no more than two machines do."""
+        ours, theirs = ((each.entry, each.copy_entry, each.given) for each in (self, other))
+        if not all(math.isclose(own, its, rel_tol=ROUNDING) for own, its in zip(ours, theirs, strict=True)):
+            return self
+        return msgspec.structs.replace(self, entry=other.entry, copy_entry=other.copy_entry, given=other.given)
 
     def check(self) -> None:
         """Refuse numbers that cannot be."""

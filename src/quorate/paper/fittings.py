@@ -9,17 +9,13 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from quorate.errors import QuorateError
 from quorate.paper.portfolio import real_streams
-from quorate.paper.portfolio_lines import FEEDBACKS, LEAST, arrivals_of
+from quorate.paper.portfolio_lines import FEEDBACKS, LEAST, fed
 from quorate.paper.portfolio_streams import Stream, changed_streams, stretched_streams, synthetic_streams
 from quorate.rules import Portfolio
 from quorate.rules import portfolio_steps as steps
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 __all__ = ["WAYS", "gains", "main"]
 
@@ -85,15 +81,15 @@ def gains(streams: Sequence[Stream], feedback: str) -> dict[str, float]:
     """
     logarithms = dict.fromkeys(WAYS, 0.0)
     for stream in streams:
-        late = arrivals_of(stream, feedback)
-        nothing = _error(Portfolio(stream.votes.shape[1]), stream, late)
+        nothing = _error(Portfolio(stream.votes.shape[1]), stream, feedback)
         for name, way in WAYS.items():
-            logarithms[name] += math.log(_error(way(stream), stream, late) / nothing)
+            logarithms[name] += math.log(_error(way(stream), stream, feedback) / nothing)
     return {name: math.exp(logarithm / len(streams)) for name, logarithm in logarithms.items()}
 
 
-def _error(rule: Portfolio, stream: Stream, late: NDArray[np.int64] | None) -> float:
-    return max(LEAST, float((rule.run(stream.votes, stream.labels, late) != stream.labels).mean()))
+def _error(rule: Portfolio, stream: Stream, feedback: str) -> float:
+    votes, arrivals = fed(stream, feedback)
+    return max(LEAST, float((rule.run(votes, stream.labels, arrivals) != stream.labels).mean()))
 
 
 def first_halves(data: str | None = None) -> Iterator[Stream]:
@@ -108,23 +104,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m quorate.paper.fittings", description=__doc__)
     parser.add_argument("--data", help="the folder with the real data sets")
     options = parser.parse_args(arguments)
+    try:
+        halves = list(first_halves(options.data))
+    except QuorateError as error:
+        parser.exit(1, f"error: {error}\n")
     groups = {
         "synthetic": [stream for seed in SYNTHETIC_SEEDS for stream in synthetic_streams(seed)],
         "stretches": [stream for seed in STRETCHED_SEEDS for stream in stretched_streams(seed)],
-        "first halves": list(first_halves(options.data)),
+        "first halves": halves,
     }
-    print("streams       labels    " + "".join(f"{name:>22}" for name in WAYS))
+    print("streams       labels     " + "".join(f"{name:>22}" for name in WAYS))
     lines = []
     for group, streams in groups.items():
         for feedback in FEEDBACKS:
             lines.append(list(gains(streams, feedback).values()))
-            print(f"{group:<13} {feedback:<10}" + "".join(f"{gain:22.3f}" for gain in lines[-1]), flush=True)
+            print(f"{group:<13} {feedback:<11}" + "".join(f"{gain:22.3f}" for gain in lines[-1]), flush=True)
     means = [math.prod(each) ** (1 / len(lines)) for each in zip(*lines, strict=True)]
-    print("geometric mean          " + "".join(f"{mean:22.3f}" for mean in means))
+    print("geometric mean           " + "".join(f"{mean:22.3f}" for mean in means))
     changed = [stream for seed in CHANGED_SEEDS for stream in changed_streams(seed)]
     for feedback in FEEDBACKS:
         print(
-            f"{'changed':<13} {feedback:<10}" + "".join(f"{gain:22.3f}" for gain in gains(changed, feedback).values())
+            f"{'changed':<13} {feedback:<11}" + "".join(f"{gain:22.3f}" for gain in gains(changed, feedback).values())
         )
 
 

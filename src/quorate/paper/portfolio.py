@@ -8,13 +8,14 @@ no part in that (`python -m quorate.paper.fittings`). `docs/portfolio.md` tells 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from quorate.errors import QuorateError
 from quorate.paper.layout import real_votes, rows_needed
 from quorate.paper.panels import perfect_errors
-from quorate.paper.portfolio_lines import FEEDBACKS, Line, arrivals_of, compared, standings
+from quorate.paper.portfolio_lines import FEEDBACKS, Line, compared, fed, standings
 from quorate.paper.portfolio_streams import Stream, synthetic_streams
 from quorate.rules import PWM, Portfolio
 from quorate.rules import portfolio_steps as steps
@@ -24,7 +25,8 @@ __all__ = ["ablation", "main", "real_streams", "second_halves", "without"]
 
 #: At how many rows of the second half of a file the layout begins, if it leaves a choice.
 N_STARTS = 5
-#: The groups that are left out in turn.
+#: The groups that are left out in turn: those of the learners, in the order of their shares, and of the other members.
+SIDES = ("learners", "opposites")
 GROUPS = {
     "constants": ("always +1", "always -1"),
     "last label": ("last label",),
@@ -39,8 +41,8 @@ GROUPS = {
 def real_streams(data: str | None = None) -> Iterator[Stream]:
     """The votes of the paper's local models on the four real data sets."""
     for name in REAL_STREAMS:
-        found = real_votes(name, data)
-        yield Stream(name, found.votes, found.labels, (found.tuning_votes, found.tuning_labels))
+        found = real_votes(load(name, data, download=data is None))
+        yield Stream(name, found.votes, found.labels, (found.tuning_votes, found.tuning_labels), real=True)
 
 
 def second_halves(data: str | None = None) -> Iterator[Stream]:
@@ -50,47 +52,43 @@ def second_halves(data: str | None = None) -> Iterator[Stream]:
     before it.
     """
     for name in REAL_STREAMS:
-        stream = load(name, data)
+        stream = load(name, data, download=data is None)
         last, half = len(stream.labels) - rows_needed(stream), len(stream.labels) // 2
         if last < half:
             found = real_votes(stream)
-            yield Stream(f"{name} later", found.votes, found.labels).after(len(found.labels) // 2)
+            yield Stream(f"{name} later", found.votes, found.labels, real=True).after(len(found.labels) // 2)
             continue
         for start in np.linspace(half, last, N_STARTS).astype(int).tolist():
             found = real_votes(stream, start=start)
             block = found.tuning_votes, found.tuning_labels
-            yield Stream(f"{name} {start:,}", found.votes, found.labels, block)
+            yield Stream(f"{name} {start:,}", found.votes, found.labels, block, real=True)
 
 
-def without(group: str) -> Callable[[int], Portfolio]:
-    """A portfolio that does without some of its members.
+def without(group: str, rule: Portfolio) -> Portfolio:
+    """Take a group of members out of a portfolio that has not begun to run.
 
-    >>> without("PWM")(2).explain()["PWM"]
+    >>> without("PWM", Portfolio(2)).explain()["PWM"]
     0.0
     """
-
-    def make(n_learners: int) -> Portfolio:
-        rule, n_copies = Portfolio(n_learners), steps.N_COPIES
-        names, shares, tables = GROUPS.get(group, ()), rule._state["shares"], list(steps.TABLES)
-        for place, member in enumerate(steps.MEMBERS):
-            if member in names:
-                tables[place] = 0.0
-                shares[n_copies * place : n_copies * (place + 1)] = [0.0] * n_copies
-        for side, all_of_them in enumerate(("learners", "opposites")):
-            if group == all_of_them:
-                tables[side - 2] = 0.0
-                for at in range(n_copies * (steps.N_MEMBERS + side), len(shares), 2 * n_copies):
-                    shares[at : at + n_copies] = [0.0] * n_copies
-        rule._tables = tables
-        return rule
-
-    return make
+    shares, tables, n_copies = rule._state["shares"], list(steps.TABLES), steps.N_COPIES
+    if group in SIDES:
+        side = SIDES.index(group)
+        tables[side - len(SIDES)] = 0.0
+        places = list(range(steps.N_MEMBERS + side, len(shares) // n_copies, len(SIDES)))
+    else:
+        places = [steps.MEMBERS.index(name) for name in GROUPS[group]]
+        for place in places:
+            tables[place] = 0.0
+    for place in places:
+        shares[n_copies * place : n_copies * (place + 1)] = [0.0] * n_copies
+    rule._tables = tables
+    return rule
 
 
 def ablation(
     streams: Sequence[Stream], feedbacks: Sequence[str]
 ) -> Iterator[tuple[str, float, float, tuple[str, str]]]:
-    """Leave each group of members out in turn; compare with the whole portfolio.
+    """Leave each group of members out in turn, and compare with the whole portfolio; fitted where there is a block.
 
     Yields
     ------
@@ -98,17 +96,23 @@ def ablation(
         Of the ratios of its error to that of the whole, the mean and the largest, and the stream and feedback of that;
         errors below 1 % count as 1 %.
     """
-    whole: dict[tuple[str, str], float] = {}
-    for group in ("nothing", "learners", "opposites", *GROUPS):
-        ratios = {}
-        for stream in streams:
-            for feedback in feedbacks:
-                rule = without(group)(stream.votes.shape[1])
-                decisions = rule.run(stream.votes, stream.labels, arrivals_of(stream, feedback))
-                error = max(0.01, float((decisions != stream.labels).mean()))
-                ratios[stream.name, feedback] = error / whole.setdefault((stream.name, feedback), error)
-        worst = max(ratios, key=lambda line: ratios[line])
-        yield group, float(np.mean(list(ratios.values()))), ratios[worst], worst
+
+    def error(group: str | None, stream: Stream, feedback: str) -> float:
+        votes, arrivals = fed(stream, feedback)
+        rule = Portfolio(votes.shape[1])
+        if stream.tuning is not None:
+            rule.fit(*stream.tuning)
+        if group is not None:
+            without(group, rule)
+        return max(0.01, float((rule.run(votes, stream.labels, arrivals) != stream.labels).mean()))
+
+    lines = [(stream, feedback) for stream in streams for feedback in feedbacks]
+    whole = [error(None, *line) for line in lines]
+    for group in (*SIDES, *GROUPS):
+        ratios = [error(group, *line) / its for line, its in zip(lines, whole, strict=True)]
+        worst = max(ratios)
+        stream, feedback = lines[ratios.index(worst)]
+        yield group, float(np.mean(ratios)), worst, (stream.name, feedback)
 
 
 def s1_perfect(n_simulations: int = 200) -> tuple[float, float]:
@@ -122,13 +126,17 @@ def s1_perfect(n_simulations: int = 200) -> tuple[float, float]:
 def print_table(streams: Sequence[Stream]) -> None:
     """Print a line for each stream and feedback, as soon as it is known, and then how every rule stands."""
     lines = []
-    print(_row("stream", "labels", "portfolio", "best", "other", "ratio", "PWM", "second half", "best", "unfitted"))
+    print(
+        "stream           labels      portfolio     best other                      ratio      PWM second half    best "
+        "unfitted"
+    )
     for stream in streams:
         for feedback in FEEDBACKS:
             lines.append(compared(stream, feedback))
             print(_shown(lines[-1]), flush=True)
     print(
-        f"\nEach against the best other, within what is asked of the portfolio in so many of the {len(lines)} lines:\n"
+        "\nEach against the best other that is no portfolio, within what is asked of the portfolio in so many of the "
+        f"{len(lines)} lines:\n"
     )
     print(f"{'':<24} {'within':>7} {'mean ratio':>11} {'worst':>8}  where")
     for each in standings(lines):
@@ -136,38 +144,14 @@ def print_table(streams: Sequence[Stream]) -> None:
 
 
 def _shown(line: Line) -> str:
-    name = line.portfolio
-    best = line.best(name)
-    return _row(
-        line.stream,
-        line.feedback,
-        f"{line.errors[name]:.2%}",
-        f"{line.errors[best]:.2%}",
-        best,
-        f"{line.errors[name] / line.errors[best]:.3f}" if line.errors[best] else "",
-        f"{line.errors['PWM']:.2%}",
-        f"{line.halves[name]:.2%}",
-        f"{line.best_half(name):.2%}",
-        f"{line.errors['Portfolio']:.2%}",
-        line.remark,
-    )
-
-
-def _row(
-    stream: str,
-    labels: str,
-    ours: str,
-    best: str,
-    other: str,
-    ratio: str,
-    pwm: str,
-    half: str,
-    best_half: str,
-    unfitted: str,
-    remark: str = "",
-) -> str:
-    errors = f"{ours:>9} {best:>8} {other:<24} {ratio:>7} {pwm:>8} {half:>11} {best_half:>7} {unfitted:>8}"
-    return f"{stream:<16} {labels:<10} {errors}  {remark}".rstrip()
+    ours, best = line.portfolio, line.best(line.portfolio)
+    best_half = min(each.half for each in line.others(ours))
+    ratio = f"{ours.error / best.error:.3f}" if best.error else ""
+    return (
+        f"{line.stream:<16} {line.feedback:<11} {ours.error:9.2%} {best.error:8.2%} {best.name:<24} {ratio:>7} "
+        f"{line.entry('PWM').error:8.2%} {ours.half:11.2%} {best_half:7.2%} {line.entry('Portfolio').error:8.2%}  "
+        f"{line.remark}"
+    ).rstrip()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -178,7 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         epilog="Examples: `python -m quorate.paper.portfolio --second-half`, on rows of the files that nothing was "
         "chosen on; `python -m quorate.paper.portfolio --seeds 901 902 903`, on synthetic streams drawn anew.",
     )
-    parser.add_argument("--data", help="the folder with the real data sets")
+    parser.add_argument("--data", help="the folder with the real data sets; default: QUORATE_DATA, or ../shared/data")
     parser.add_argument("--ablation", action="store_true", help="leave each group of members out in turn")
     parser.add_argument("--without-block", action="store_true", help="let no rule know the block before the stream")
     which = parser.add_mutually_exclusive_group()
@@ -186,10 +170,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--second-half", action="store_true", help="of the files only, beginning at rows of their second halves"
     )
     which.add_argument(
-        "--seeds", type=int, nargs="+", metavar="SEED", help="of the synthetic streams only, drawn with these seeds"
+        "--seeds", type=_seed, nargs="+", metavar="SEED", help="of the synthetic streams only, drawn with these seeds"
     )
     options = parser.parse_args(arguments)
-    streams = list(_chosen(options))
+    try:
+        streams = list(_chosen(options))
+    except QuorateError as error:
+        parser.exit(1, f"error: {error}\n")
     if options.without_block:
         streams = [stream._replace(tuning=None) for stream in streams]
     if options.ablation:
@@ -201,6 +188,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not options.second_half and not options.seeds:
         portfolio, pwm = s1_perfect()
         print(f"\nS1 with perfect local classifiers, K = 16, after 1,000 slots: {portfolio:.4f}; PWM {pwm:.4f}")
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no seed; give a whole number from 0 on")
+    return int(text)
 
 
 def _chosen(options: argparse.Namespace) -> Iterator[Stream]:

@@ -3,88 +3,103 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from quorate.paper.portfolio_streams import Stream
 from quorate.rules import RULES, FittingRule
-from quorate.streams import REAL_STREAMS, Feedback
+from quorate.streams import Feedback
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FEEDBACKS", "LEAST", "Line", "Standing", "arrivals_of", "compared", "standings"]
+__all__ = ["FEEDBACKS", "LEAST", "Entry", "Line", "Standing", "compared", "fed", "standings"]
 
-#: How labels come.
+#: How labels come, and votes.
 FEEDBACKS = {
     "at once": Feedback(),
     "10 late": Feedback(10),
     "100 late": Feedback(100),
     "1000 late": Feedback(1000),
     "1 in 10": Feedback(0, label_prob=0.1, seed=1),
+    "half absent": Feedback(0, observe_prob=0.5, seed=2),
 }
 #: Errors below this count as this in ratios: that of 1 mistake to none says little.
 LEAST = 0.005
-#: What is added to the name of a rule that has learned the block before the stream, or of one that was fitted on it.
-TAUGHT = ", taught"
-LEARNER = "learner-"
 
 
-class Line(NamedTuple):
-    """One stream under one feedback: how often each rule, baseline and learner was wrong."""
+class Entry(NamedTuple):
+    """How often a rule, a baseline or a learner alone was wrong in a line."""
 
-    stream: str
-    feedback: str
-    errors: dict[str, float]
-    halves: dict[str, float]
+    rule: str
+    taught: bool
+    """Whether it had learned the block before the stream, or was fitted on it."""
+    alone: bool
+    """Whether it is a learner."""
+    error: float
+    half: float
     """The same over the second half only."""
 
     @property
-    def portfolio(self) -> str:
+    def name(self) -> str:
+        """What it is called in the table."""
+        return f"{self.rule}, taught" if self.taught else self.rule
+
+
+class Line(NamedTuple):
+    """One stream under one feedback: the portfolio, and all that it is compared with."""
+
+    stream: str
+    feedback: str
+    real: bool
+    """Whether the stream is one of the paper's real ones."""
+    entries: list[Entry]
+
+    def entry(self, rule: str, *, taught: bool = False) -> Entry:
+        """The entry of a rule."""
+        return next(each for each in self.entries if (each.rule, each.taught) == (rule, taught))
+
+    @property
+    def portfolio(self) -> Entry:
         """The portfolio that is judged: the one fitted on the block before the stream, if there is one."""
-        return "Portfolio" + TAUGHT if "Portfolio" + TAUGHT in self.errors else "Portfolio"
+        return max((each for each in self.entries if each.rule == "Portfolio"), key=lambda each: each.taught)
 
-    def best(self, name: str) -> str:
-        """The best other than a rule, taught or not."""
-        return min(self._others(name), key=self.errors.__getitem__)
+    def others(self, entry: Entry) -> list[Entry]:
+        """Whom an entry is compared with: all but itself, taught or not, and the portfolio."""
+        return [each for each in self.entries if each.rule not in ("Portfolio", entry.rule)]
 
-    def best_half(self, name: str) -> float:
-        """The error of the best other of the second half."""
-        return min(self.halves[other] for other in self._others(name))
+    def best(self, entry: Entry) -> Entry:
+        """The best of these."""
+        return min(self.others(entry), key=lambda each: each.error)
 
-    def limit(self, name: str, *, learners: bool = True) -> float:
-        """What is asked of a rule: a ratio to the error of the best other, or so much above it.
+    def limit(self, entry: Entry, *, learners: bool = True) -> float:
+        """What is asked of an entry: a ratio to the error of the best other, or so much above it.
 
         Parameters
         ----------
-        name
-            The rule.
+        entry
+            Which one.
         learners
             Whether each learner alone, chosen in hindsight, is among the others.
         """
-        best = min(self.errors[other] for other in self._others(name) if learners or not other.startswith(LEARNER))
+        best = min(each.error for each in self.others(entry) if learners or not each.alone)
         if self.feedback != "at once":
             return max(1.05 * best, best + 0.003)
-        real = self.stream.split()[0] in REAL_STREAMS
-        return max(1.03 * best, best + 0.001) if real else max(1.1 * best, best + 0.005)
+        return max(1.03 * best, best + 0.001) if self.real else max(1.1 * best, best + 0.005)
 
-    def holds(self, name: str) -> bool:
-        """Whether a rule is within what is asked, over all slots."""
-        return self.errors[name] <= self.limit(name)
+    def holds(self, entry: Entry) -> bool:
+        """Whether an entry is within what is asked, over all slots."""
+        return entry.error <= self.limit(entry)
 
     @property
     def remark(self) -> str:
         """Whom the portfolio is too far above, if anybody."""
-        if self.holds(self.portfolio):
+        ours = self.portfolio
+        if self.holds(ours):
             return ""
-        above_rules = self.errors[self.portfolio] > self.limit(self.portfolio, learners=False)
-        return "above" if above_rules else "above a learner"
-
-    def _others(self, name: str) -> Iterator[str]:
-        rule = name.removesuffix(TAUGHT)
-        return (other for other in self.errors if other.removesuffix(TAUGHT) != rule)
+        return "above" if ours.error > self.limit(ours, learners=False) else "above a learner"
 
 
 class Standing(NamedTuple):
@@ -106,61 +121,64 @@ def compared(stream: Stream, feedback: str) -> Line:
     --------
     >>> votes = np.array([[1, -1], [-1, -1]] * 200, np.int8)
     >>> line = compared(Stream("toy", votes, votes[:, 0].copy()), "at once")
-    >>> line.best("Portfolio"), line.errors["Portfolio"], line.holds("Portfolio")
+    >>> line.best(line.portfolio).name, line.portfolio.error, line.holds(line.portfolio)
     ('WeightedMajority', 0.0, True)
     """
-    votes, labels = stream.votes, stream.labels
-    n_learners, late = votes.shape[1], arrivals_of(stream, feedback)
-    wrong = {}
+    (votes, arrivals), labels = fed(stream, feedback), stream.labels
+    n_learners, half = votes.shape[1], len(labels) // 2
+    entries = []
+
+    def add(rule: str, decisions: NDArray[np.int8], *, taught: bool = False, alone: bool = False) -> None:
+        wrong = decisions != labels
+        entries.append(Entry(rule, taught, alone, float(wrong.mean()), float(wrong[half:].mean())))
+
     for name, rule in RULES.items():
-        if name == "ExtendedPWM":  # without absences it is PWM
-            continue
         new, taught = rule(n_learners), rule(n_learners)
         if name != "AdaBoostWeights":  # which knows nothing until it is fitted
-            wrong[name] = new.run(votes, labels, late) != labels
+            add(name, new.run(votes, labels, arrivals))
         if stream.tuning is not None:
             _ = taught.fit(*stream.tuning) if isinstance(taught, FittingRule) else taught.run(*stream.tuning)
-            wrong[name + TAUGHT] = taught.run(votes, labels, late) != labels
-    wrong |= {f"{LEARNER}{place + 1}": votes[:, place] != labels for place in range(n_learners)}
-    half = len(labels) // 2
-    return Line(
-        stream.name,
-        feedback,
-        {name: float(each.mean()) for name, each in wrong.items()},
-        {name: float(each[half:].mean()) for name, each in wrong.items()},
-    )
+            add(name, taught.run(votes, labels, arrivals), taught=True)
+    for place in range(n_learners):
+        add(f"learner-{place + 1}", votes[:, place], alone=True)
+    return Line(stream.name, feedback, stream.real, entries)
 
 
-def arrivals_of(stream: Stream, feedback: str) -> NDArray[np.int64] | None:
-    """When each label comes, or None where all come at once."""
-    if feedback == "at once":
-        return None
-    names = [str(place) for place in range(stream.votes.shape[1])]
-    arrivals: NDArray[np.int64] = FEEDBACKS[feedback].realize(len(stream.labels), names).arrivals.astype(np.int64)
-    return arrivals
+def fed(stream: Stream, feedback: str) -> tuple[NDArray[np.int8], NDArray[np.int64] | None]:
+    """The votes that are heard, and when each label comes, or None where all come at once.
+
+    >>> votes, arrivals = fed(Stream("toy", np.ones((3, 2), np.int8), np.ones(3, np.int8)), "10 late")
+    >>> arrivals.tolist()
+    [10, 11, 12]
+    """
+    n_slots, n_learners = stream.votes.shape
+    drawn = FEEDBACKS[feedback].realize(n_slots, [str(place) for place in range(n_learners)])
+    arrivals: NDArray[np.int64] = drawn.arrivals.astype(np.int64)
+    at_once = bool((arrivals == np.arange(n_slots)).all())
+    return np.where(drawn.present, stream.votes, np.int8(0)), None if at_once else arrivals
 
 
 def standings(lines: Sequence[Line]) -> list[Standing]:
-    """How each rule and baseline stands, the best first.
+    """How each rule and baseline stands over lines that all have it, the best first.
 
     Examples
     --------
-    >>> line = Line("toy", "at once", {"Portfolio": 0.10, "PWM": 0.20, "learner-1": 0.25}, {})
+    >>> errors = {"Portfolio": 0.10, "PWM": 0.20, "Winnow2": 0.25}
+    >>> line = Line("toy", "at once", False, [Entry(name, False, False, error, 0.0) for name, error in errors.items()])
     >>> [(each.rule, each.n_within, round(each.mean, 2)) for each in standings([line])]
-    [('Portfolio', 1, 0.5), ('PWM', 0, 2.0)]
+    [('Portfolio', 1, 0.5), ('PWM', 1, 0.8), ('Winnow2', 0, 1.25)]
     """
     found = []
-    for name in lines[0].errors if lines else ():
-        if name.startswith(LEARNER):
+    for first in lines[0].entries if lines else ():
+        if first.alone:
             continue
-        ratios = [
-            (
-                max(LEAST, line.errors[name]) / max(LEAST, line.errors[line.best(name)]),
-                f"{line.stream}, {line.feedback}",
-            )
-            for line in lines
-        ]
+        n_within, ratios = 0, []
+        for line in lines:
+            entry = line.entry(first.rule, taught=first.taught)
+            ratio = max(LEAST, entry.error) / max(LEAST, line.best(entry).error)
+            ratios.append((ratio, f"{line.stream}, {line.feedback}"))
+            n_within += line.holds(entry)
         worst, where = max(ratios)
-        mean = math.exp(sum(math.log(ratio) for ratio, _ in ratios) / len(ratios))
-        found.append(Standing(name, sum(line.holds(name) for line in lines), mean, worst, where))
+        mean = math.exp(math.fsum(math.log(ratio) for ratio, _ in ratios) / len(ratios))
+        found.append(Standing(first.name, n_within, mean, worst, where))
     return sorted(found, key=lambda standing: (-standing.n_within, standing.mean))

@@ -28,11 +28,13 @@ class Stream(NamedTuple):
     labels: NDArray[np.int8]
     tuning: tuple[NDArray[np.int8], NDArray[np.int8]] | None = None
     """Those of a block before it, for rules that are fitted."""
+    real: bool = False
+    """Whether it is one of the paper's real ones."""
 
     def after(self, n_slots: int) -> Stream:
         """The same, its first slots taken for the block."""
         block = self.votes[:n_slots], self.labels[:n_slots]
-        return Stream(self.name, self.votes[n_slots:], self.labels[n_slots:], block)
+        return Stream(self.name, self.votes[n_slots:], self.labels[n_slots:], block, self.real)
 
 
 def synthetic_streams(seed: int = 23, n_slots: int = N_SLOTS) -> Iterator[Stream]:
@@ -66,6 +68,9 @@ def _whole(seed: int, n_slots: int) -> Iterator[Stream]:
     yield Stream("skewed", _votes(rng, skewed, rng.uniform(0.5, 0.8, 8)), skewed)
     season = _labels(rng, 0.5 + 0.35 * np.sin(np.arange(n_slots) / 400))
     yield Stream("season", _votes(rng, season, rng.uniform(0.5, 0.8, 8)), season)
+    turned = np.full((n_slots, 8), 0.55)
+    turned[:, 0] = np.where(np.arange(n_slots) // length % 2 == 0, 0.1, 0.9)
+    yield Stream("turncoat", _votes(rng, fair, turned), fair)
 
 
 def stretched_streams(seed: int, n_slots: int = N_SLOTS) -> Iterator[Stream]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from operator import index
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from quorate.errors import LocalError, SnapshotError
 from quorate.rules import portfolio_steps as steps
@@ -106,7 +107,7 @@ class Portfolio(BaseRule):
         ----------
         names
             What to call the learners, all different. Default: learner-1, learner-2, and so on. One that is called as
-            another member is ("PWM") is told from it by "learner PWM".
+            another member is ("PWM", or "not ann" beside ann) is told from it by "learner PWM".
 
         Examples
         --------
@@ -120,19 +121,26 @@ class Portfolio(BaseRule):
             raise LocalError(f"{len(names)} names were given for {self.n_learners} learners")
         elif len(set(names)) < len(names):
             raise LocalError(f"names are {', '.join(names)}; two learners have the same")
-        names = [f"learner {name}" if name in (*steps.MEMBERS, "fitted weights") else name for name in names]
-        voters = [*names, "fitted weights"] if self._state["fitted"] else names
-        members = [*steps.MEMBERS, *(name for voter in voters for name in (voter, f"not {voter}"))]
+        members = list(steps.MEMBERS)
+        own = ["fitted weights"] if self._state["fitted"] else []
+        taken = {*members, "fitted weights", "not fitted weights"}
+        called = []
+        for name in names:
+            while not taken.isdisjoint(pair := (name, f"not {name}")):
+                name = f"learner {name}"
+            taken.update(pair)
+            called.append(name)
+        members += [name for voter in called + own for name in (voter, f"not {voter}")]
         shares, top, n = self._state["shares"], self._state["top"], steps.N_COPIES
-        totals = [math.fsum(shares[copy::n]) for copy in range(n)]
+        totals = self._totals()
         return {
             member: sum(top[copy] * shares[n * place + copy] / totals[copy] for copy in range(n)) / sum(top)
             for place, member in enumerate(members)
         }
 
-    def share(self, votes: tuple[int, ...]) -> float:
+    def share(self, votes: Sequence[int]) -> float:
         """The part of the shares that stands behind +1, from 0 to 1, of the members that are awake."""
-        self._look(self._all(votes))
+        self._look(self._all(as_votes(votes, self.n_learners)))
         top, leans, awake = self._state["top"], self._scratch[7:11], self._scratch[11:15]
         behind = sum(share * (0.5 + 0.5 * lean / total) for share, lean, total in zip(top, leans, awake, strict=True))
         return min(1.0, behind / sum(top))
@@ -150,7 +158,7 @@ class Portfolio(BaseRule):
         return note
 
     def update(
-        self, votes: Sequence[int], label: int, *, synchronous: bool | None = None, note: int | None = None
+        self, votes: Sequence[int], label: int, *, synchronous: bool | None = None, note: SupportsIndex | None = None
     ) -> bool:
         """Learn from one labelled slot; True, as something always changes.
 
@@ -169,9 +177,9 @@ class Portfolio(BaseRule):
         self._recall(checked, note)
         return self._learn(checked, truth)
 
-    def _recall(self, votes: tuple[int, ...], note: int) -> None:
+    def _recall(self, votes: tuple[int, ...], note: SupportsIndex) -> None:
         """Put what members and copies answered then in the place of what they answer now."""
-        number = note if isinstance(note, int) else -1
+        number = -1 if isinstance(note, bool) or not isinstance(note, SupportsIndex) else index(note)
         digits = [number >> 2 * place & 3 for place in range(_NOTE_DIGITS)]
         if not 0 <= number < 4**_NOTE_DIGITS or 3 in digits or 1 in digits[-steps.N_COPIES :]:
             raise LocalError(f"{note!r} is no note of a portfolio; give what `note` gave for the slot")
@@ -278,7 +286,9 @@ class Portfolio(BaseRule):
         state["linear"][at:at] = steps.LINEAR_STARTS
         state["winnow"][2 * n : 2 * n] = [1.0, 1.0]
         at = _FIXED + 2 * steps.N_COPIES * n
-        state["shares"][at:at] = _shares_of_one(len(state["winnow"]) // 2)
+        parts = [total / steps.PRIOR_TOTAL for total in self._totals()] * 2
+        of_one = _shares_of_one(len(state["winnow"]) // 2)
+        state["shares"][at:at] = [part * share for part, share in zip(parts, of_one, strict=True)]
         if state["fitted"]:
             state["fitted"].append(0.0)
 
@@ -290,11 +300,14 @@ class Portfolio(BaseRule):
         at = _FIXED + 2 * steps.N_COPIES * place
         del state["shares"][at : at + 2 * steps.N_COPIES]
         del state["fitted"][place : place + 1]
-        for copy in range(steps.N_COPIES):
-            total = math.fsum(state["shares"][copy :: steps.N_COPIES])
-            if total < steps.PRIOR_TOTAL / 2:  # else a newcomer would weigh more than it should
+        for copy, total in enumerate(self._totals()):
+            if not 0.5 <= total / steps.PRIOR_TOTAL <= 2:  # what those who came and went leave behind must not pile up
                 for each in range(copy, len(state["shares"]), steps.N_COPIES):
                     state["shares"][each] *= steps.PRIOR_TOTAL / total
+
+    def _totals(self) -> list[float]:
+        """The sum of the shares of each copy."""
+        return [math.fsum(self._state["shares"][copy :: steps.N_COPIES]) for copy in range(steps.N_COPIES)]
 
     def snapshot(self) -> dict[str, Any]:
         """Give the whole state as a JSON-able dict."""
