@@ -12,6 +12,7 @@ from quorate.rules import portfolio_steps as steps
 from quorate.rules.base import BaseRule
 from quorate.rules.fitted_voter import fitted_weights, with_fitted, with_fitted_column
 from quorate.rules.inputs import as_label, as_labels, as_matrix, as_votes
+from quorate.rules.portfolio_names import member_names
 from quorate.rules.portfolio_state import read_portfolio
 
 if TYPE_CHECKING:
@@ -121,16 +122,7 @@ class Portfolio(BaseRule):
             raise LocalError(f"{len(names)} names were given for {self.n_learners} learners")
         elif len(set(names)) < len(names):
             raise LocalError(f"names are {', '.join(names)}; two learners have the same")
-        members = list(steps.MEMBERS)
-        own = ["fitted weights"] if self._state["fitted"] else []
-        taken = {*members, "fitted weights", "not fitted weights"}
-        called = []
-        for name in names:
-            while not taken.isdisjoint(pair := (name, f"not {name}")):
-                name = f"learner {name}"
-            taken.update(pair)
-            called.append(name)
-        members += [name for voter in called + own for name in (voter, f"not {voter}")]
+        members = member_names(names, fitted=bool(self._state["fitted"]))
         shares, top, n = self._state["shares"], self._state["top"], steps.N_COPIES
         totals = self._totals()
         return {
