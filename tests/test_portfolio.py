@@ -20,6 +20,7 @@ from quorate.evaluate import Recording, shares_over_time
 from quorate.paper.portfolio import main, second_halves, without
 from quorate.paper.portfolio_lines import FEEDBACKS, Entry, Line, compared, fed, standings
 from quorate.paper.portfolio_streams import Stream, synthetic_streams
+from quorate.paper.river_streams import river_streams
 from quorate.rules import AdaBoostWeights, AverageMajority, PreviousLabel, Rule, Winnow2, check_rule
 from quorate.rules import portfolio_steps as steps
 from quorate.rules.portfolio_kernels import Trace
@@ -669,19 +670,30 @@ def test_the_table_is_printed_with_how_every_rule_stands(
     assert "S1 with perfect" not in rest
 
 
+@pytest.mark.parametrize(
+    ("option", "draw", "place", "name"),
+    [("--seeds", synthetic_streams, 5, "one good"), ("--river", river_streams, 2, "Agrawal, regressions")],
+)
 def test_the_table_may_be_of_streams_drawn_anew(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    option: str,
+    draw: Any,
+    place: int,
+    name: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(
-        "quorate.paper.portfolio.synthetic_streams", lambda seed: list(synthetic_streams(seed, n_slots=50))[5:6]
+        f"quorate.paper.portfolio.{draw.__name__}", lambda seed: list(draw(seed, 400))[place : place + 1]
     )
-    main(["--seeds", "901", "0", "--without-block"])
+    main([option, "901", "0", "--without-block"])
     printed = capsys.readouterr().out
-    rows = printed.splitlines()
+    header, *rows = printed.splitlines()
     n = len(FEEDBACKS)
-    assert [row[:16].rstrip() for row in rows[1 : 2 * n : n]] == ["one good 901", "one good 0"]
-    assert [row.split()[5:9] for row in rows[1 : n + 1]] != [row.split()[5:9] for row in rows[n + 1 : 2 * n + 1]]
+    at = header.index("labels")
+    assert [row[:at].rstrip() for row in rows[: n + 1 : n]] == [f"{name} 901", f"{name} 0"]
+    assert [row[at:].split()[2:] for row in rows[:n]] != [row[at:].split()[2:] for row in rows[n : 2 * n]]
     assert "taught" not in printed
+    assert "S1 with perfect" not in printed
 
 
 @pytest.mark.parametrize(
@@ -690,6 +702,7 @@ def test_the_table_may_be_of_streams_drawn_anew(
         (["--data", "no-such-folder"], "error: R1 "),
         (["--seeds", "-1"], "'-1' is no seed"),
         (["--seeds", "1", "--second-half"], "not allowed with"),
+        (["--seeds", "1", "--river", "1"], "not allowed with"),
     ],
 )
 def test_the_table_says_in_one_line_what_is_wrong(

@@ -17,6 +17,7 @@ from quorate.paper.layout import real_votes, rows_needed
 from quorate.paper.panels import perfect_errors
 from quorate.paper.portfolio_lines import FEEDBACKS, Line, compared, fed, standings
 from quorate.paper.portfolio_streams import Stream, synthetic_streams
+from quorate.paper.river_streams import river_streams
 from quorate.rules import PWM, Portfolio
 from quorate.rules import portfolio_steps as steps
 from quorate.streams import REAL_STREAMS, RotatingHyperplane, load
@@ -126,14 +127,15 @@ def s1_perfect(n_simulations: int = 200) -> tuple[float, float]:
 def print_table(streams: Sequence[Stream]) -> None:
     """Print a line for each stream and feedback, as soon as it is known, and then how every rule stands."""
     lines = []
+    width = max(16, *(len(stream.name) for stream in streams))
     print(
-        "stream           labels      portfolio     best other                      ratio      PWM second half    best "
-        "unfitted"
+        f"{'stream':<{width}} labels      portfolio     best other                      ratio      PWM second half    "
+        "best unfitted"
     )
     for stream in streams:
         for feedback in FEEDBACKS:
             lines.append(compared(stream, feedback))
-            print(_shown(lines[-1]), flush=True)
+            print(_shown(lines[-1], width), flush=True)
     print(
         "\nEach against the best other that is no portfolio, within what is asked of the portfolio in so many of the "
         f"{len(lines)} lines:\n"
@@ -143,12 +145,12 @@ def print_table(streams: Sequence[Stream]) -> None:
         print(f"{each.rule:<24} {each.n_within:7} {each.mean:11.3f} {each.worst:8.2f}  {each.where}")
 
 
-def _shown(line: Line) -> str:
+def _shown(line: Line, width: int) -> str:
     ours, best = line.portfolio, line.best(line.portfolio)
     best_half = min(each.half for each in line.others(ours))
     ratio = f"{ours.error / best.error:.3f}" if best.error else ""
     return (
-        f"{line.stream:<16} {line.feedback:<11} {ours.error:9.2%} {best.error:8.2%} {best.name:<24} {ratio:>7} "
+        f"{line.stream:<{width}} {line.feedback:<11} {ours.error:9.2%} {best.error:8.2%} {best.name:<24} {ratio:>7} "
         f"{line.entry('PWM').error:8.2%} {ours.half:11.2%} {best_half:7.2%} {line.entry('Portfolio').error:8.2%}  "
         f"{line.remark}"
     ).rstrip()
@@ -160,7 +162,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         prog="python -m quorate.paper.portfolio",
         description=__doc__,
         epilog="Examples: `python -m quorate.paper.portfolio --second-half`, on rows of the files that nothing was "
-        "chosen on; `python -m quorate.paper.portfolio --seeds 901 902 903`, on synthetic streams drawn anew.",
+        "chosen on; `python -m quorate.paper.portfolio --seeds 901 902 903`, on synthetic streams drawn anew; "
+        "`python -m quorate.paper.portfolio --river 1 2`, on streams of kinds that nothing was chosen on.",
     )
     parser.add_argument("--data", help="the folder with the real data sets; default: QUORATE_DATA, or ../shared/data")
     parser.add_argument("--ablation", action="store_true", help="leave each group of members out in turn")
@@ -171,6 +174,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     which.add_argument(
         "--seeds", type=_seed, nargs="+", metavar="SEED", help="of the synthetic streams only, drawn with these seeds"
+    )
+    which.add_argument(
+        "--river", type=_seed, nargs="+", metavar="SEED", help="of River's streams only, drawn with these seeds"
     )
     options = parser.parse_args(arguments)
     try:
@@ -185,7 +191,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"{group:<15} {mean:6.4f}  {worst:6.4f}  {stream_name}, {feedback}", flush=True)
         return
     print_table(streams)
-    if not options.second_half and not options.seeds:
+    if not (options.second_half or options.seeds or options.river):
         portfolio, pwm = s1_perfect()
         print(f"\nS1 with perfect local classifiers, K = 16, after 1,000 slots: {portfolio:.4f}; PWM {pwm:.4f}")
 
@@ -200,12 +206,13 @@ def _chosen(options: argparse.Namespace) -> Iterator[Stream]:
     if options.second_half:
         yield from second_halves(options.data)
         return
-    if not options.seeds:
+    if not (options.seeds or options.river):
         yield from real_streams(options.data)
         yield from synthetic_streams()
         return
-    for seed in options.seeds:
-        for stream in synthetic_streams(seed):
+    draw = river_streams if options.river else synthetic_streams
+    for seed in options.river or options.seeds:
+        for stream in draw(seed):
             yield stream._replace(name=f"{stream.name} {seed}")
 
 
