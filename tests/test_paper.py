@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from river import linear_model, optim
 
-from quorate import PWM, ExtendedPWM, Label, Learner, Vote
+from quorate import PWM, ExtendedPWM, Label, Learner, Portfolio, Vote
 from quorate.ensemble.logistic import online_votes
 from quorate.errors import LocalError
 from quorate.paper import figures, real_votes
@@ -496,6 +496,9 @@ def test_the_whole_table_of_a_small_stream_however_it_is_spread(tmp_path: Path) 
     votes = real_votes(stream)
     error = float((PWM(8).run(votes.votes, votes.labels) != votes.labels).mean())
     assert found["rows"]["PWM"]["error"] == found["sweep"]["PWM"][0] == error
+    fitted = Portfolio(8).fit(votes.tuning_votes, votes.tuning_labels)
+    for name, rule in {"Portfolio": fitted, "Portfolio, unfitted": Portfolio(8)}.items():
+        assert found["rows"][name]["error"] == (rule.run(votes.votes, votes.labels) != votes.labels).mean()
     results: dict[str, Any] = {"claims": [], "missing": {}, "quick": False, "seed": 0, "table": {"R3": found}}
     figures.draw_table(results["table"], tmp_path / "table")
     write_report(results, {"versions": {}, "seconds": {"all": 1.0}, "jobs": 1}, tmp_path)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate.evaluate import interval, measure
+from quorate.evaluate.compare import UNFITTED
 from quorate.evaluate.measures import finite
 from quorate.paper.layout import RealVotes, real_votes, rows_needed
 from quorate.paper.retrained import Prepared, prepared, scheme_on_test_block
@@ -20,6 +21,7 @@ from quorate.rules import (
     FittingRule,
     FixedShare,
     MajorityClass,
+    Portfolio,
     PreviousLabel,
     Rule,
     WeightedMajority,
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES_OF_THE_TABLE", "run_table"]
 
-#: The rules of the table with the paper's parameters.
+#: The rules of the table with the paper's parameters, and what the paper does not have.
 RULES_OF_THE_TABLE: dict[str, Callable[[int], Rule]] = {
     "AverageMajority": AverageMajority,
     "AdaBoostWeights": AdaBoostWeights,
@@ -42,6 +44,8 @@ RULES_OF_THE_TABLE: dict[str, Callable[[int], Rule]] = {
     "PWM": PWM,
     "PWM without bias": lambda n: PWM(n, bias=False),
     "Winnow2": Winnow2,
+    "Portfolio": Portfolio,
+    UNFITTED: Portfolio,
     "MajorityClass": MajorityClass,
     "PreviousLabel": PreviousLabel,
 }
@@ -133,7 +137,7 @@ def _rules(stream: RealStream) -> tuple[dict[str, NDArray[np.int8]], NDArray[np.
     issued = {}
     for name, make in RULES_OF_THE_TABLE.items():
         rule = make(found.votes.shape[1])
-        if isinstance(rule, FittingRule):
+        if isinstance(rule, FittingRule) and name != UNFITTED:
             rule.fit(found.tuning_votes, found.tuning_labels)
         issued[name] = rule.run(found.votes, found.labels)
     return issued, found.labels
