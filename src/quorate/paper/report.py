@@ -162,7 +162,7 @@ def _table(results: dict[str, Any], out: Path) -> str:
         "temporal kappa, which is 0 for repeating the previous label. Eight logistic regressions are each trained on "
         "their own rows and then kept; the schemes that retrain theirs (OnAda, Wang, DDD, and the last ones) learn the "
         "same training rows first. The majority class and the previous label need no votes at all. The portfolio is "
-        "not the paper's; it is fitted on the block that Ada's weights are found on, and beside it begins without.</p>\n"
+        "not the paper's: fitted on the block that Ada's weights are found on, and below as it begins without.</p>\n"
         f"{_grid(f'<th></th>{head}', ''.join(lines))}"
         + _starts(table)
         + _picture(out, "table", "Wrong decisions on each data set, ours and the paper's, best at the top.")
