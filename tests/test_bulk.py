@@ -100,14 +100,14 @@ def test_a_batch_is_quick_where_nothing_is_out_of_the_ordinary() -> None:
     made = learner.decide_complete(-1, 1000)
     assert made is not None
     assert made.count == 200
-    assert bulk.close_run(fold, 0, made.packed, made.votes, 200)
+    assert bulk.close_run(fold, made)
     assert (learner.counters.decisions, learner.counters.expired_slots, len(learner.pending_slots)) == (200, 99, 101)
     assert bulk.record_run(fold, 0, 200, Votes.pack("a", 200, [1] * 10).packed, 10)
     labels = Labels.pack(100, [1, -1, 1] * 35)
     assert bulk.learn_run(fold, 100, labels.packed, 105)  # the last five wait until their slots are closed
     assert learner.counters.labels == 100
     assert not bulk.learn_run(fold, 100, labels.packed, 5)  # given before
-    assert bulk.close_run(fold, 200, Votes.pack("a", 200, [1] * 10).packed, bytes([1, 0] * 10), 10)
+    assert bulk.close_run(fold, Decisions(200, 10, "a", Votes.pack("a", 200, [1] * 10).packed, 5, bytes([1, 0] * 10)))
     assert learner.counters.labels == 105
     assert all(len(list(run)) for _, run in groupby(learner.open_slots))
 

@@ -260,6 +260,35 @@ def test_what_was_fitted_votes_after_all_who_join() -> None:
     assert rule._state["fitted"] == before["fitted"][1:]
 
 
+def test_who_asks_while_it_learns_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    votes, labels = drawn(31, 300, 3)
+    alone, asked = Portfolio(3), Portfolio(3)
+    learn = steps.learn
+
+    def learn_and_be_asked(*arguments: Any) -> None:
+        answers = asked.predict([1, -1, 0]), asked.share([-1, -1, 1]), asked.note([0, 0, 1])
+        learn(*arguments)
+        assert answers is not None
+
+    for row, label in zip(votes.tolist(), labels.tolist(), strict=True):
+        note = alone.note(row)
+        alone.update(row, label, note=note)
+        with monkeypatch.context() as patched:
+            patched.setattr(steps, "learn", learn_and_be_asked)
+            asked.update(row, label, note=note)
+    assert asked.snapshot() == alone.snapshot()
+
+
+def test_a_snapshot_is_the_same_text_however_it_was_reached() -> None:
+    votes, labels = drawn(32, 50, 2)
+    ran, looped = Portfolio(2), Portfolio(2)
+    ran.run(votes, labels)
+    for row, label in zip(votes.tolist(), labels.tolist(), strict=True):
+        looped.update(row, label)
+    assert json.dumps(ran.snapshot()) == json.dumps(looped.snapshot())
+    assert json.dumps(Portfolio.restore(looped.snapshot()).snapshot()) == json.dumps(looped.snapshot())
+
+
 def test_notes_are_checked() -> None:
     rule = Portfolio(2)
     note = rule.note([1, -1])

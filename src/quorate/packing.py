@@ -1,4 +1,4 @@
-"""Votes packed two bits each, on the wire and in a learner's memory.
+"""Votes packed two bits each, on the wire and in a learner's memory; and notes, four bytes each, on the wire.
 
 An abstention is ``00``, a vote of +1 is ``01``, a vote of -1 is ``10``; ``11`` is no vote and refused. The
 first vote sits in the lowest bits of the first byte, and unused bits of the last byte are zero.
@@ -6,7 +6,8 @@ first vote sits in the lowest bits of the first byte, and unused bits of the las
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import struct
+from collections.abc import Iterable, Sequence
 
 __all__ = [
     "CODE_OF",
@@ -18,8 +19,10 @@ __all__ = [
     "is_packed",
     "pack",
     "pack_codes",
+    "pack_notes",
     "rows_of",
     "unpack",
+    "unpack_notes",
 ]
 
 #: The two bits of each vote.
@@ -135,3 +138,21 @@ def pack_codes(codes: bytes | bytearray) -> bytes:
     for place in range(1, 4):
         packed |= int.from_bytes(codes[place::4].ljust(size, b"\0"), "little") << 2 * place
     return packed.to_bytes(size, "little")
+
+
+def pack_notes(notes: Sequence[int]) -> bytes:
+    """Pack what a rule noted of slots, four bytes each, the lowest first.
+
+    >>> pack_notes([1, 2**32 - 1]).hex()
+    '01000000ffffffff'
+    """
+    return struct.pack(f"<{len(notes)}I", *notes)
+
+
+def unpack_notes(packed: bytes) -> tuple[int, ...]:
+    """Give the notes that `pack_notes` packed.
+
+    >>> unpack_notes(pack_notes([7, 11184789]))
+    (7, 11184789)
+    """
+    return struct.unpack(f"<{len(packed) // 4}I", packed)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from msgspec import UNSET
+
 from quorate.events.kinds import Decision, Decisions, Event, Join, Label, Labels, Leave, Vote, Votes
 from quorate.packing import are_packed, bytes_needed, has_no_abstention, is_packed
 
@@ -82,6 +84,8 @@ def _is_good(event: Vote | Label | Decision) -> bool:
     epoch, at, votes = event.epoch, event.at, event.votes
     if type(epoch) is not int or type(at) is not int or type(votes) is not tuple or epoch < 0 or at < 0:
         return False
+    if _note_fault(event.note):
+        return False
     return _INT.issuperset(map(type, votes)) and _VOTES.issuperset(votes)
 
 
@@ -106,6 +110,7 @@ def _is_good_batch(batch: Votes | Labels | Decisions) -> bool:
         and has_no_abstention(packed, count)
         and len(votes) == count * bytes_needed(n_learners)
         and are_packed(votes, n_learners)
+        and not _notes_fault(batch)
     )
 
 
@@ -146,7 +151,21 @@ def _decision_fault(decision: Decision) -> str | None:
     for place, vote in enumerate(votes):
         if not _is_int(vote) or vote not in (-1, 0, 1):
             return f"votes[{place}] is {vote!r}; votes are -1, 0 or +1"
-    return None
+    return _note_fault(decision.note)
+
+
+def _note_fault(note: object) -> str | None:
+    if note is UNSET or (type(note) is int and 0 <= note < 1 << 32):
+        return None
+    return f"note is {note!r}; a note is a number of 32 bits"
+
+
+def _notes_fault(batch: Decisions) -> str | None:
+    notes: object = batch.notes
+    if notes is UNSET or (isinstance(notes, bytes) and len(notes) == 4 * batch.count):
+        return None
+    size = len(notes) if isinstance(notes, bytes) else "no"
+    return f"notes is {size} bytes that do not hold {batch.count} notes ({4 * batch.count} bytes)"
 
 
 def _batch_fault(batch: Votes | Labels | Decisions) -> str | None:
@@ -180,4 +199,4 @@ def _decisions_fault(batch: Decisions) -> str | None:
         return (
             f"votes is {size} bytes that do not hold {batch.count} rows of {batch.n_learners} votes ({expected} bytes)"
         )
-    return None
+    return _notes_fault(batch)

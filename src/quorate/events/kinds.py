@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 import msgspec
 
 from quorate.errors import LocalError
-from quorate.packing import CODE_OF, bytes_needed, pack, unpack
+from quorate.packing import CODE_OF, bytes_needed, pack, pack_notes, unpack, unpack_notes
 
 __all__ = ["WIRE_VERSION", "Decision", "Decisions", "Event", "Join", "Label", "Labels", "Leave", "Vote", "Votes"]
 
@@ -171,6 +171,9 @@ class Decision(msgspec.Struct, frozen=True, tag_field="type", tag="decision", re
     at
         The place in the log up to which it had read when it decided, so that an audit can decide again; 0 where
         there was no log.
+    note
+        What the learner's rule noted when it decided, for a rule that is told it again with the label
+        (`quorate.rules.NotingRule`): a number of 32 bits; left out by others.
 
     Examples
     --------
@@ -184,6 +187,7 @@ class Decision(msgspec.Struct, frozen=True, tag_field="type", tag="decision", re
     votes: tuple[int, ...]
     epoch: int = 0
     at: int = 0
+    note: int | msgspec.UnsetType = msgspec.UNSET
     v: int = WIRE_VERSION
 
     def __iter__(self) -> Iterator[Decision]:
@@ -209,6 +213,8 @@ class Decisions(msgspec.Struct, frozen=True, tag_field="type", tag="decisions", 
         The votes, those of each slot packed by themselves.
     epoch, at
         As for `Decision`.
+    notes
+        The notes, as `quorate.packing.pack_notes` packs them; left out where a rule takes none.
 
     Examples
     --------
@@ -225,6 +231,7 @@ class Decisions(msgspec.Struct, frozen=True, tag_field="type", tag="decisions", 
     votes: bytes
     epoch: int = 0
     at: int = 0
+    notes: bytes | msgspec.UnsetType = msgspec.UNSET
     v: int = WIRE_VERSION
 
     @classmethod
@@ -236,19 +243,26 @@ class Decisions(msgspec.Struct, frozen=True, tag_field="type", tag="decisions", 
         first = some[0]
         for place, each in enumerate(some):
             like = (each.slot - place, each.learner, each.epoch, each.at, len(each.votes))
-            if like != (first.slot, first.learner, first.epoch, first.at, len(first.votes)):
+            is_alike = like == (first.slot, first.learner, first.epoch, first.at, len(first.votes))
+            if not is_alike or (each.note is msgspec.UNSET) != (first.note is msgspec.UNSET):
                 raise LocalError(
                     f"Decisions.pack: {each!r} does not follow {first!r}; slots must be consecutive, the rest alike"
                 )
         count, packed = _packed("Decisions", [each.value for each in some])
         rows = b"".join(pack(each.votes) for each in some)
-        return cls(first.slot, count, first.learner, packed, len(first.votes), rows, first.epoch, first.at)
+        noted = [each.note for each in some if each.note is not msgspec.UNSET]
+        notes = pack_notes(noted) if noted else msgspec.UNSET
+        return cls(first.slot, count, first.learner, packed, len(first.votes), rows, first.epoch, first.at, notes)
 
     def __iter__(self) -> Iterator[Decision]:
-        width = bytes_needed(self.n_learners)
-        for place, value in enumerate(unpack(self.packed, self.count)):
+        width, notes = bytes_needed(self.n_learners), self.each_note()
+        for place, (value, note) in enumerate(zip(unpack(self.packed, self.count), notes, strict=True)):
             votes = unpack(self.votes[place * width : (place + 1) * width], self.n_learners)
-            yield Decision(self.first_slot + place, self.learner, value, votes, self.epoch, self.at)
+            yield Decision(self.first_slot + place, self.learner, value, votes, self.epoch, self.at, note)
+
+    def each_note(self) -> Sequence[int | msgspec.UnsetType]:
+        """The note of each decision."""
+        return (msgspec.UNSET,) * self.count if self.notes is msgspec.UNSET else unpack_notes(self.notes)
 
 
 class Join(msgspec.Struct, frozen=True, tag_field="type", tag="join", repr_omit_defaults=True):

@@ -7,15 +7,28 @@ caller takes the steps. Everything works on whole byte strings, which is what ma
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from itertools import repeat
 from operator import ne
+
+from msgspec import UNSET, UnsetType
 
 from quorate.events import Decisions
 from quorate.learner import perceptrons
 from quorate.learner.fold import Fold
 from quorate.learner.slots import CLOSED, DECIDED_PLUS, LABEL_BITS, SYNCHRONOUS
-from quorate.packing import CODE_OF, bytes_needed, codes_of, pack, pack_codes, rows_of, unpack
-from quorate.rules import BaseRule
+from quorate.packing import (
+    CODE_OF,
+    bytes_needed,
+    codes_of,
+    pack,
+    pack_codes,
+    pack_notes,
+    rows_of,
+    unpack,
+    unpack_notes,
+)
+from quorate.rules import BaseRule, NotingRule
 
 __all__ = ["close_run", "decide_run", "learn_run", "record_run"]
 
@@ -87,6 +100,7 @@ def decide_run(fold: Fold, name: str, after: int, most: int) -> Decisions | None
         return None
     slots, width = fold.slots, fold.slots.width
     rows = bytes(slots.rows[at * width : (at + count) * width])
+    notes: bytes | UnsetType = UNSET
     if perceptrons.fits(fold.rule):
         values = pack_codes(perceptrons.decided(fold.rule, rows, slots.n_learners))
     else:
@@ -95,15 +109,23 @@ def decide_run(fold: Fold, name: str, after: int, most: int) -> Decisions | None
         predict = fold.rule._predict if isinstance(fold.rule, BaseRule) else fold.rule.predict  # they are checked
         value_of = {row: int(predict(unpack(row, slots.n_learners))) for row in set(each)}
         values = pack([value_of[row] for row in each])
-    return Decisions(slots.numbers[at], count, name, values, slots.n_learners, rows, fold.membership.epoch)
+        notes = UNSET if fold.noting is None else pack_notes(_notes(fold.noting, each, slots.n_learners))
+    first, epoch = slots.numbers[at], fold.membership.epoch
+    return Decisions(first, count, name, values, slots.n_learners, rows, epoch, notes=notes)
 
 
-def close_run(fold: Fold, first_slot: int, values: bytes, votes: bytes, count: int) -> bool:
+def _notes(rule: NotingRule, rows: list[bytes], n_learners: int) -> list[int]:
+    """What a rule notes now of each row of votes."""
+    note_of = {row: rule.note(unpack(row, n_learners)) for row in set(rows)}
+    return [note_of[row] for row in rows]
+
+
+def close_run(fold: Fold, batch: Decisions) -> bool:
     """Close the open slots that come first; False, and nothing done, where these are others.
 
     Where labels wait for some of them, these are learned, if the rule is one of those that `_learn` knows.
     """
-    slots = fold.slots
+    slots, first_slot, values, votes, count = fold.slots, batch.first_slot, batch.packed, batch.votes, batch.count
     at = slots.first + fold.n_closed
     if fold.watchers or at + count > len(slots.numbers) or slots.numbers[at] != first_slot:
         return False
@@ -113,9 +135,11 @@ def close_run(fold: Fold, first_slot: int, values: bytes, votes: bytes, count: i
     if any(held) and not _learn(fold, votes, held, codes_of(values, count)):
         return False
     if fold.noting is not None and slots.notes is not None:
-        rows = rows_of(votes, slots.n_learners)
-        note_of = {row: fold.noting.note(unpack(row, slots.n_learners)) for row in set(rows)}
-        slots.notes[at : at + count] = array("I", [note_of[row] for row in rows])
+        if batch.notes is UNSET:
+            notes: Sequence[int] = _notes(fold.noting, rows_of(votes, slots.n_learners), slots.n_learners)
+        else:
+            notes = unpack_notes(batch.notes)
+        slots.notes[at : at + count] = array("I", notes)
     synchronous = _whole_rows(votes, slots.n_learners).translate(_SYNCHRONOUS_MARK)
     slots.marks[at : at + count] = _or(held, _or(codes_of(values, count).translate(_PLUS_MARK), synchronous))
     slots.rows[at * slots.width : (at + count) * slots.width] = votes

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Protocol
 
+from msgspec import UNSET, UnsetType
+
+from quorate.errors import MessageError
 from quorate.events import Decision, Join, Leave
 from quorate.learner.counters import Counters
 from quorate.learner.life import LIFE, Input, State
@@ -80,6 +83,15 @@ class Fold:
         """The votes of a slot, 0 for who has not voted."""
         at = self.slots.find(slot)
         return (0,) * len(self.membership.members) if at is None else self.slots.votes(at)
+
+    def note(self, votes: tuple[int, ...]) -> int | UnsetType:
+        """What the rule notes of a slot that is decided now, if it takes notes."""
+        return UNSET if self.noting is None else self.noting.note(votes)
+
+    def check_note(self, slot: int, note: int | UnsetType) -> None:
+        """Refuse a note that the rule cannot have taken."""
+        if self.noting is not None and note is not UNSET and not self.noting.is_note(note):
+            raise MessageError(f"the decision on slot {slot} has the note {note}, which its rule cannot have taken")
 
     def open_place(self, after: int) -> int:
         """Where the open slots after a slot begin."""
@@ -184,14 +196,14 @@ class Fold:
         votes = self.membership.as_of_now(decision)
         synchronous = 0 not in decision.votes
         stale = bool(self.watchers) and (synchronous != (0 not in votes) or self.rule.predict(votes) != decision.value)
-        note = None if self.noting is None else self.noting.note(votes)
+        note = decision.note if decision.note is not UNSET else self.note(votes)  # as it was decided, or read
         if label := slots.label(at):  # first: a rule that raises leaves the slot open
-            self._update(votes, label, synchronous, decision.value, closing=True)
+            self._update(votes, label, synchronous, decision.value, closing=True, note=note)
         self._pass_over_before(slot)
         at = slots.first + self.n_closed
         if votes != slots.votes(at):  # those of the decision hold, not what came while it was under way
             slots.set_votes(at, votes)
-        if note is not None and slots.notes is not None:
+        if slots.notes is not None and note is not UNSET:
             slots.notes[at] = note
         slots.marks[at] |= CLOSED | SYNCHRONOUS * synchronous | DECIDED_PLUS * (decision.value == 1)
         self.n_closed += 1
@@ -215,7 +227,7 @@ class Fold:
         """Learn the label of the closed slot that is kept at a place, and has none."""
         slots = self.slots
         mark = slots.marks[at]
-        note = None if slots.notes is None else slots.notes[at]
+        note = UNSET if slots.notes is None else slots.notes[at]
         self._update(slots.votes(at), label, mark & SYNCHRONOUS != 0, 1 if mark & DECIDED_PLUS else -1, note=note)
         slots.set_label(at, label)
         return True
@@ -227,9 +239,9 @@ class Fold:
         synchronous: bool,
         decision: int,
         closing: bool = False,
-        note: int | None = None,
+        note: int | UnsetType = UNSET,
     ) -> None:
-        if note is not None and self.noting is not None:
+        if self.noting is not None and note is not UNSET:
             changed = self.noting.update(votes, label, synchronous=synchronous, note=note)
         elif synchronous == (0 not in votes):
             changed = self.rule.update(votes, label)

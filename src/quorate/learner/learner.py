@@ -6,6 +6,8 @@ import copy
 from collections.abc import Sequence
 from typing import Any, Self
 
+from msgspec import UNSET
+
 from quorate.errors import LocalError, MembersError, MessageError, SlotError
 from quorate.events import SLOT_MAX, Decision, Decisions, Event, Join, Label, Labels, Leave, Vote, Votes, fault_of
 from quorate.learner import bulk
@@ -210,6 +212,7 @@ class Learner:
                 if event.learner != self._name:
                     return False
                 self._fold.membership.check_votes(event.slot, event.epoch, len(event.votes))
+                self._fold.check_note(event.slot, event.note)
                 return self._fold.step(event.slot, Input.CLOSE, event)
             case Decisions():
                 return event.learner == self._name and self._close_all(event)
@@ -224,7 +227,8 @@ class Learner:
         """
         slot = self.checked_next(slot)
         votes = self._fold.votes_so_far(slot)
-        return Decision(slot, self._name, int(self._fold.rule.predict(votes)), votes, self.epoch)
+        value, note = int(self._fold.rule.predict(votes)), self._fold.note(votes)
+        return Decision(slot, self._name, value, votes, self.epoch, note=note)
 
     def decide_complete(self, after: int, most: int) -> Decisions | None:
         """Give the decisions on the slots that come next and lack no vote, changing nothing.
@@ -311,8 +315,10 @@ class Learner:
 
     def _close_all(self, batch: Decisions) -> bool:
         self._fold.membership.check_votes(batch.first_slot, batch.epoch, batch.n_learners)
-        now = batch.epoch == self.epoch
-        if now and bulk.close_run(self._fold, batch.first_slot, batch.packed, batch.votes, batch.count):
+        if batch.notes is not UNSET:
+            for slot, note in enumerate(batch.each_note(), batch.first_slot):
+                self._fold.check_note(slot, note)
+        if batch.epoch == self.epoch and bulk.close_run(self._fold, batch):
             return True
         return self._fold.steps(Input.CLOSE, [(decision.slot, decision) for decision in batch])
 

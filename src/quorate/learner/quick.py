@@ -5,6 +5,8 @@ Each function here either does all that `Fold.step` would have done, or nothing 
 
 from __future__ import annotations
 
+from msgspec import UNSET
+
 from quorate.events import Decision, Label
 from quorate.learner.fold import Fold
 from quorate.learner.slots import CLOSED, DECIDED_PLUS, LABEL_BITS, SYNCHRONOUS
@@ -56,8 +58,9 @@ def close(fold: Fold, name: str, slot: int) -> Decision | None:
         return None
     votes = unpack(slots.rows[at * slots.width : (at + 1) * slots.width], slots.n_learners)
     value = int(fold.rule.predict(votes))
-    if fold.noting is not None and slots.notes is not None:
-        slots.notes[at] = fold.noting.note(votes)
+    note = fold.note(votes)
+    if slots.notes is not None and note is not UNSET:
+        slots.notes[at] = note
     slots.marks[at] = CLOSED | SYNCHRONOUS * (0 not in votes) | DECIDED_PLUS * (value == 1)
     fold.last_closed = slot
     fold.counters.decisions += 1
@@ -66,7 +69,7 @@ def close(fold: Fold, name: str, slot: int) -> Decision | None:
         slots.drop_first()
     else:
         fold.n_closed = n_closed + 1
-    return Decision(slot, name, value, votes, fold.membership.epoch)
+    return Decision(slot, name, value, votes, fold.membership.epoch, note=note)
 
 
 def learn(fold: Fold, label: Label) -> bool:

@@ -16,7 +16,7 @@ from quorate.learner.learner import Learner
 from quorate.learner.membership import Membership
 from quorate.learner.slots import CLOSED, DECIDED_PLUS, LABEL_BITS, SYNCHRONOUS, Slots
 from quorate.packing import is_packed
-from quorate.rules import Rule, rule_named
+from quorate.rules import NotingRule, Rule, rule_named
 from quorate.rules.base import read_versioned
 
 __all__ = ["restore", "snapshot"]
@@ -94,7 +94,7 @@ def restore(kind: type[LearnerT], document: dict[str, Any], rule: type[Rule] | N
     _require(not missing, "counters", f"{', '.join(sorted(missing))} is missing")
     fold = learner._fold
     fold.membership = Membership(state.members, state.epoch, former)
-    fold.slots = _restored_slots(state, fold.slots.notes is not None)
+    fold.slots = _restored_slots(state, fold.noting)
     fold.n_closed = sum(1 for mark in state.slots.marks if mark & CLOSED)
     fold.last_closed = last_closed
     fold.counters = state.counters
@@ -102,7 +102,8 @@ def restore(kind: type[LearnerT], document: dict[str, Any], rule: type[Rule] | N
     return learner
 
 
-def _restored_slots(state: _LearnerState, noted: bool) -> Slots:
+def _restored_slots(state: _LearnerState, noting: NotingRule | None) -> Slots:
+    noted = noting is not None
     kept = Slots(len(state.members), noted)
     numbers, marks, votes, width = state.slots.numbers, state.slots.marks, state.slots.votes, kept.width
     _require(len(marks) == len(numbers), "slots.marks", "there is not one mark a slot")
@@ -125,8 +126,11 @@ def _restored_slots(state: _LearnerState, noted: bool) -> Slots:
     kept.rows = bytearray(votes)
     notes = state.slots.notes or []
     _require(len(notes) == (len(numbers) if noted else 0), "slots.notes", "there is not one note a slot of this rule")
-    if noted:
+    if noting is not None:
         _require(all(0 <= note < 1 << 32 for note in notes), "slots.notes", "a note is no number of 32 bits")
+        for note, mark in zip(notes, marks, strict=True):
+            taken = not mark & CLOSED or noting.is_note(note)
+            _require(taken, "slots.notes", f"the rule cannot have taken the note {note}")
         kept.notes = array("I", notes)
     return kept
 

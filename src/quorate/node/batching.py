@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import chain, groupby
 
+from msgspec import UNSET
+
 from quorate.events import Decision, Decisions, Event, Join, Label, Labels, Leave, Vote, Votes
 from quorate.packing import unpack
 
@@ -95,5 +97,5 @@ def _decisions(alike: list[Decision]) -> Event:
     return alike[0] if len(alike) == 1 else Decisions.pack(alike)
 
 
-def _rest(event: Decision) -> tuple[str, int, int, int]:
-    return event.learner, event.epoch, event.at, len(event.votes)
+def _rest(event: Decision) -> tuple[str, int, int, int, bool]:
+    return event.learner, event.epoch, event.at, len(event.votes), event.note is UNSET

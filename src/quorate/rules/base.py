@@ -89,6 +89,9 @@ class NotingRule(Rule, Protocol):
     def note(self, votes: Sequence[int]) -> int:
         """What to remember of a slot that is decided now: a number of up to 32 bits. Changes nothing."""
 
+    def is_note(self, note: int) -> bool:
+        """Whether a number can be what `note` gave: it may come from a file, or from afar."""
+
     def update(
         self, votes: Sequence[int], label: int, *, synchronous: bool | None = None, note: int | None = None
     ) -> bool:

@@ -13,6 +13,7 @@ from quorate.rules.base import BaseRule
 from quorate.rules.fitted_voter import fitted_weights, with_fitted, with_fitted_column
 from quorate.rules.inputs import as_label, as_labels, as_matrix, as_votes
 from quorate.rules.portfolio_names import member_names
+from quorate.rules.portfolio_said import Said, is_note
 from quorate.rules.portfolio_state import read_portfolio
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Portfolio"]
 
-_VARYING = slice(2, steps.N_MEMBERS - 1)  # the members whose answers the votes alone do not tell
-_NOTE_DIGITS = steps.N_MEMBERS - 3 + steps.N_COPIES  # base 4, one for each of those and each copy
 _FIXED = steps.N_COPIES * steps.N_MEMBERS
 
 
@@ -82,9 +81,6 @@ class Portfolio(BaseRule):
             "fitted": [],
         }
         self._tables = steps.TABLES
-        self._answers = [0] * steps.N_MEMBERS  # scratch, as the two below
-        self._copies = [0] * steps.N_COPIES
-        self._scratch = [0.0] * steps.N_SCRATCH
 
     @property
     def weights(self) -> list[float]:
@@ -132,8 +128,8 @@ class Portfolio(BaseRule):
 
     def share(self, votes: Sequence[int]) -> float:
         """The part of the shares that stands behind +1, from 0 to 1, of the members that are awake."""
-        self._look(self._all(as_votes(votes, self.n_learners)))
-        top, leans, awake = self._state["top"], self._scratch[7:11], self._scratch[11:15]
+        said = self._look(self._all(as_votes(votes, self.n_learners)))
+        top, leans, awake = self._state["top"], said.sums[7:11], said.sums[11:15]
         behind = sum(share * (0.5 + 0.5 * lean / total) for share, lean, total in zip(top, leans, awake, strict=True))
         return min(1.0, behind / sum(top))
 
@@ -143,11 +139,15 @@ class Portfolio(BaseRule):
         >>> Portfolio(2).note([1, 1])
         11184789
         """
-        self._look(self._all(as_votes(votes, self.n_learners)))
-        note = 0
-        for answer in reversed([*self._answers[_VARYING], *self._copies]):
-            note = 4 * note + int(answer) + 1
-        return note
+        return self._look(self._all(as_votes(votes, self.n_learners))).note()
+
+    def is_note(self, note: SupportsIndex) -> bool:
+        """Whether a number can be what `note` gave.
+
+        >>> Portfolio(2).is_note(11184789), Portfolio(2).is_note(3)
+        (True, False)
+        """
+        return isinstance(note, SupportsIndex) and not isinstance(note, bool) and is_note(index(note))
 
     def update(
         self, votes: Sequence[int], label: int, *, synchronous: bool | None = None, note: SupportsIndex | None = None
@@ -166,20 +166,14 @@ class Portfolio(BaseRule):
         if note is None:
             return super().update(votes, label, synchronous=synchronous)
         checked, truth = self._all(as_votes(votes, self.n_learners)), as_label(label)
-        self._recall(checked, note)
-        return self._learn(checked, truth)
+        return self._learn(checked, truth, self._recall(checked, note))
 
-    def _recall(self, votes: tuple[int, ...], note: SupportsIndex) -> None:
-        """Put what members and copies answered then in the place of what they answer now."""
-        number = -1 if isinstance(note, bool) or not isinstance(note, SupportsIndex) else index(note)
-        digits = [number >> 2 * place & 3 for place in range(_NOTE_DIGITS)]
-        if not 0 <= number < 4**_NOTE_DIGITS or 3 in digits or 1 in digits[-steps.N_COPIES :]:
+    def _recall(self, votes: tuple[int, ...], note: SupportsIndex) -> Said:
+        if not self.is_note(note):
             raise LocalError(f"{note!r} is no note of a portfolio; give what `note` gave for the slot")
-        state, memory = self._state, float(digits[0] - 1)
-        steps.ask(votes, memory, state["linear"], state["winnow"], self._answers, self._scratch)
-        self._answers[_VARYING] = [digit - 1 for digit in digits[: -steps.N_COPIES]]
-        self._weigh(votes)
-        self._copies[:] = [digit - 1 for digit in digits[-steps.N_COPIES :]]
+        said = Said()
+        said.recall(self._state, votes, self._tables, index(note))
+        return said
 
     def fit(self, votes: ArrayLike, labels: ArrayLike) -> Self:
         """Let the members learn from a block of votes and labels from before the stream, anew.
@@ -214,40 +208,35 @@ class Portfolio(BaseRule):
     def _all(self, votes: tuple[int, ...]) -> tuple[int, ...]:
         return with_fitted(votes, self._state["fitted"])
 
-    def _look(self, votes: tuple[int, ...]) -> int:
-        """Ask all members, and decide."""
-        state = self._state
-        steps.ask(votes, state["last"][0], state["linear"], state["winnow"], self._answers, self._scratch)
-        return self._weigh(votes)
+    def _look(self, votes: tuple[int, ...]) -> Said:
+        """Ask all members and copies."""
+        said = Said()
+        said.look(self._state, votes, self._tables)
+        return said
 
-    def _weigh(self, votes: tuple[int, ...]) -> int:
-        shares, top = self._state["shares"], self._state["top"]
-        return steps.weigh(votes, self._answers, shares, top, self._copies, self._tables, self._scratch)
-
-    def _learn(self, votes: tuple[int, ...], label: int) -> bool:
+    def _learn(self, votes: tuple[int, ...], label: int, said: Said) -> bool:
         state = self._state
         steps.learn(
             votes,
             label,
-            self._answers,
-            self._copies,
+            said.answers,
+            said.copies,
             state["linear"],
             state["winnow"],
             state["shares"],
             state["top"],
             state["last"],
             self._tables,
-            self._scratch,
+            said.sums,
         )
         return True
 
     def _predict(self, votes: tuple[int, ...]) -> int:
-        return self._look(self._all(votes))
+        return self._look(self._all(votes)).decision
 
     def _update(self, votes: tuple[int, ...], label: int, synchronous: bool) -> bool:
         votes = self._all(votes)
-        self._look(votes)
-        return self._learn(votes, label)
+        return self._learn(votes, label, self._look(votes))
 
     def _run(self, votes: NDArray[np.int8], labels: NDArray[np.int8]) -> NDArray[np.int8]:
         return self._traced(votes, labels, None, None)

@@ -297,4 +297,4 @@ def learn(
         for place in range(n_learners):
             if votes[place] < 0:
                 winnow[2 * place + 1] = min(max(winnow[2 * place + 1] * factor, 1.0 / WINNOW_MAX), WINNOW_MAX)
-    last[0] = label
+    last[0] = float(label)

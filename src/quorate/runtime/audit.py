@@ -129,6 +129,11 @@ class Audit:
                 f"slot {decision.slot}: {learner.name!r} decided {decision.value:+d}, but with the weights at entry "
                 f"{decision.at} the votes give {again.value:+d}"
             )
+        elif decision.note is not msgspec.UNSET and again.note != decision.note:
+            self._differ(
+                f"slot {decision.slot}: {learner.name!r} noted {decision.note}, but at entry {decision.at} its rule "
+                f"notes {again.note}"
+            )
 
     def _compare(self, checkpoint: Checkpoint) -> None:
         self.compared = checkpoint.position
