@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from operator import index
+from operator import index, mul
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from quorate.errors import LocalError, SnapshotError
@@ -86,11 +86,16 @@ class Portfolio(BaseRule):
     def weights(self) -> list[float]:
         """The share of each learner less that of its opposite, those of the two constants first; mean of the copies.
 
-        What is put on members that combine votes is not in it: `explain` shows that.
+        What is put on members that combine votes is not in it, nor how the copies stand: `explain` shows that. What
+        an abstainer has here does not change.
+
+        >>> [round(weight, 3) for weight in Portfolio(2).weights]
+        [0.0, 0.069, 0.069]
         """
         shares, n = self._state["shares"], steps.N_COPIES
         starts = [0, *range(_FIXED, _FIXED + 2 * n * self.n_learners, 2 * n)]
-        return [sum(shares[at : at + n]) / n - sum(shares[at + n : at + 2 * n]) / n for at in starts]
+        whole = n * steps.PRIOR_TOTAL
+        return [(sum(shares[at : at + n]) - sum(shares[at + n : at + 2 * n])) / whole for at in starts]
 
     @property
     def n_voters(self) -> int:
@@ -119,12 +124,13 @@ class Portfolio(BaseRule):
         elif len(set(names)) < len(names):
             raise LocalError(f"names are {', '.join(names)}; two learners have the same")
         members = member_names(names, fitted=bool(self._state["fitted"]))
-        shares, top, n = self._state["shares"], self._state["top"], steps.N_COPIES
-        totals = self._totals()
-        return {
-            member: sum(top[copy] * shares[n * place + copy] / totals[copy] for copy in range(n)) / sum(top)
-            for place, member in enumerate(members)
-        }
+        return dict(zip(members, self._shares(), strict=True))
+
+    def _shares(self) -> list[float]:
+        """The share of each member, of all copies together."""
+        shares, top, n, totals = self._state["shares"], self._state["top"], steps.N_COPIES, self._totals()
+        parts = [weight / total / sum(top) for weight, total in zip(top, totals, strict=True)]
+        return [sum(map(mul, parts, shares[at : at + n])) for at in range(0, len(shares), n)]
 
     def share(self, votes: Sequence[int]) -> float:
         """The part of the shares that stands behind +1, from 0 to 1, of the members that are awake."""
