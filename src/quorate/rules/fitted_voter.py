@@ -54,5 +54,7 @@ def with_fitted_column(votes: NDArray[np.int8], weights: Sequence[float]) -> NDA
         return votes
     import numpy as np
 
-    said = np.sign(votes.astype(np.float64) @ np.array(weights))
-    return np.column_stack((votes, said.astype(np.int8)))
+    totals = np.zeros(len(votes))
+    for column, weight in zip(votes.T, weights, strict=True):  # votes as floats would be eight times the votes
+        totals += column * weight
+    return np.column_stack((votes, np.sign(totals).astype(np.int8)))
