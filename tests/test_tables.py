@@ -8,6 +8,7 @@ import json
 import lzma
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,10 @@ def write(path: Path) -> None:
         if path.suffix == ".zst":
             with pa.CompressedOutputStream(str(path), "zstd") as out:
                 out.write(data)
+        elif path.suffix == ".zip":
+            with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+                archive.writestr("folder/", b"")
+                archive.writestr("folder/inside.csv", data)
         else:
             path.write_bytes(compress(data))
     elif name.endswith(".tsv"):
@@ -66,8 +71,10 @@ def write(path: Path) -> None:
         path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
 
 
+EMPTY_ZIP = b"PK\x05\x06" + bytes(18)
+
 FORMATS = [
-    *("a.csv", "a.csv.gz", "a.csv.bz2", "a.csv.xz", "a.csv.zst", "a.tsv"),
+    *("a.csv", "a.csv.gz", "a.csv.bz2", "a.csv.xz", "a.csv.zst", "a.csv.zip", "a.tsv"),
     *("a.parquet", "a.jsonl", "a.ndjson", "a.jsonl.gz", "a.arff", "A.B.CSV"),
 ]
 
@@ -182,6 +189,8 @@ def test_bad_json_lines(tmp_path: Path) -> None:
         ("a.csv.xz", b"a,b\n1,2\n", "cannot be read as csv compressed with xz"),
         ("a.csv.zst", b"a,b\n1,2\n", "cannot be read as csv compressed with zstd"),
         ("a.csv.bz2", b"a,b\n1,2\n", "cannot be read as csv compressed with bz2"),
+        ("a.csv.zip", b"a,b\n1,2\n", "cannot be read as csv compressed with zip: File is not a zip file"),
+        ("a.csv.zip", EMPTY_ZIP, "cannot be read as csv compressed with zip: it holds 0 files, not one"),
         ("a.parquet", b"a,b\n1,2\n", "cannot be read as parquet"),
         ("a.arff", b"a,b\n1,2\n", "line 1: not a line of an ARFF header: 'a,b'"),
         ("a.arff", b"@relation x\n@data\n1,2\n", "line 2: @data comes before any @attribute"),

@@ -80,7 +80,7 @@ def demo(
     "[bold]quorate compare rows.parquet --label y --model sklearn.tree:DecisionTreeClassifier --views[/bold]",
 )
 def compare_command(
-    file: Annotated[Path, typer.Argument(help="CSV (also .gz .bz2 .xz .zst), Parquet, JSON lines or ARFF.")],
+    file: Annotated[Path, typer.Argument(help="CSV (also .gz .bz2 .xz .zst .zip), Parquet, JSON lines or ARFF.")],
     label: Annotated[str, typer.Option(help="The column of the label.")],
     positive: Annotated[str | None, typer.Option(help="The class that is +1. Default: of two, the later.")] = None,
     learners: Annotated[

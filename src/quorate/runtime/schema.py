@@ -79,7 +79,7 @@ class SourceTable(msgspec.Struct, frozen=True, kw_only=True):
     """``[source]``, for all learners, and ``[learner.source]``, for one: what a learner observes."""
 
     file: _Text | None = None
-    """CSV (also .gz .bz2 .xz .zst), Parquet, JSON lines or ARFF."""
+    """CSV (also .gz .bz2 .xz .zst .zip), Parquet, JSON lines or ARFF."""
     stdin: bool | None = None
     """JSON lines on standard input."""
     subject: _Text | None = None

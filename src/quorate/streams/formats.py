@@ -9,6 +9,7 @@ import bz2
 import gzip
 import io
 import lzma
+import zipfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -33,7 +34,7 @@ BLOCK_ROWS = 10_000
 Block = tuple["pa.Table", Callable[[int], int], dict[str, Kind] | None]
 OnBadRow = Callable[[int, str], None]
 
-_COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd"}
+_COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd", ".zip": "zip"}
 _FORMATS = {".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".arff"}
 
 
@@ -46,7 +47,9 @@ def blocks(path: Path, raw: IO[bytes], on_bad_row: OnBadRow) -> Iterator[Block]:
     form = suffixes[-2] if compression and len(suffixes) > 1 else suffixes[-1] if suffixes else ""
     if form not in _FORMATS:
         known = ", ".join(sorted(_FORMATS))
-        raise SourceError(f"{path}: its ending says no format that is read; there are {known}, and .gz .bz2 .xz .zst")
+        raise SourceError(
+            f"{path}: its ending says no format that is read; there are {known}, and .gz .bz2 .xz .zst .zip"
+        )
     try:
         if form == ".parquet":
             yield from _parquet(raw)
@@ -60,7 +63,7 @@ def blocks(path: Path, raw: IO[bytes], on_bad_row: OnBadRow) -> Iterator[Block]:
         else:
             names, comma = _csv_header(next(_header(stream), ""), "\t" if form == ".tsv" else None)
             yield from _csv(stream, on_bad_row, names, 1, '"', comma, {})
-    except (pa.ArrowException, OSError, EOFError, lzma.LZMAError, UnicodeDecodeError) as error:
+    except (pa.ArrowException, OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
         if "newlines_in_values" in reason or "straddl" in reason:
             reason = "a quoted field holds a line break, or a quote is not closed; such files are not read"
@@ -74,6 +77,12 @@ def _decompressed(raw: IO[bytes], compression: str | None) -> io.BufferedReader:
     opened: Any = raw
     if compression == "zstd":
         opened = pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), compression)
+    elif compression == "zip":
+        archive = zipfile.ZipFile(raw)
+        inside = [each for each in archive.infolist() if not each.is_dir()]
+        if len(inside) != 1:
+            raise pa.ArrowInvalid(f"it holds {len(inside)} files, not one")
+        opened = archive.open(inside[0])
     elif compression is not None:
         opened = {"gzip": gzip, "bz2": bz2, "xz": lzma}[compression].open(raw)
     return io.BufferedReader(opened, BLOCK_BYTES)

@@ -22,10 +22,10 @@ BadRows = Literal["error", "skip"]
 class TableReader:
     r"""A file as a sequence of tables with the same columns, never whole in memory.
 
-    CSV (also .tsv, .gz, .bz2, .xz, .zst), Parquet, JSON lines and ARFF are read. In formats without types a column is
-    numbers if nearly every value among its first rows is one (the others are bad rows then), else categories; `types`
-    overrides that. Empty values, ``?``, ``NA``, ``NaN`` and ``null`` are missing there, and numbers that are not finite
-    everywhere; they stay missing here.
+    CSV (also .tsv, .gz, .bz2, .xz, .zst, .zip), Parquet, JSON lines and ARFF are read. In formats without types a
+    column is numbers if nearly every value among its first rows is one (the others are bad rows then), else
+    categories; `types` overrides that. Empty values, ``?``, ``NA``, ``NaN`` and ``null`` are missing there, and
+    numbers that are not finite everywhere; they stay missing here.
 
     Parameters
     ----------
