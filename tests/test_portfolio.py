@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+import operator
 from typing import Any
 
 import msgspec
@@ -121,16 +123,40 @@ def test_winnow_for_the_other_class_is_winnow_with_all_signs_changed() -> None:
     assert (answers == -Winnow2(5).run(-votes, -labels)).all()
 
 
-def test_the_regressions_take_gradient_steps() -> None:
+@pytest.mark.parametrize("delay", [0, 1, 40])
+def test_the_regressions_take_gradient_steps(delay: int) -> None:
     votes, labels = drawn(13, 500, 3)
-    rule, _, _ = traced(votes, labels)
+    rule = Portfolio(3)
+    rule.run(votes, labels, np.arange(500) + delay)
     for rank, rate in ((2, 0.1), (3, 0.02), (4, 0.004)):
-        weights, last = np.array([0.0, *[5 * rate] * 3, 0.0]), 0.0
-        for row, label in zip(votes.astype(float), labels.astype(float), strict=True):
-            x = np.array([1.0, *row, last])
-            weights += rate * label / (1 + math.exp(label * float(weights @ x))) * x
-            last = label
+        weights = np.array([0.0, *[5 * rate] * 3, 0.0])
+        for slot in range(500 - delay):
+            # The last label as the slot was decided. The first label that tells how late labels are, that of the first
+            # slot decided when one had come, is not learned from with the last label yet.
+            last = labels[slot - delay - 1] if slot > delay + 1 else 0
+            x = np.array([1.0, *votes[slot], last])
+            weights += rate * labels[slot] / (1 + math.exp(labels[slot] * float(weights @ x))) * x
         assert rule._state["linear"][rank::5] == pytest.approx(weights.tolist(), abs=1e-3)
+
+
+def test_the_last_label_says_nothing_to_regressions_before_its_age_is_known() -> None:
+    votes, labels = drawn(15, 500, 3)
+    rule, row = Portfolio(3).fit(votes, np.sort(labels)), (1, -1, 1)  # in the block it is always right but once
+
+    def hear() -> bool:
+        deaf = Portfolio.restore(rule.snapshot() | {"last": [0.0]})
+        return rule._look(rule._all(row)).sums[2:5] != deaf._look(deaf._all(row)).sums[2:5]
+
+    first = rule.note(row)
+    rule.update(row, -1, note=first)  # one label came, of a slot that was decided when none had come
+    assert rule._state["last"] == [-0.5]
+    assert not hear()
+    rule.update(row, -1, note=rule.note(row))
+    assert rule._state["last"] == [-1.0]
+    assert hear()
+    rule.update(row, 1, note=first)  # another that was decided at first, and whose label comes only now
+    assert rule._state["last"] == [1.0]
+    assert hear()
 
 
 def test_the_average_is_of_the_weights_of_pwm() -> None:
@@ -237,12 +263,33 @@ def test_fitting_teaches_the_members_and_leaves_open_whom_to_trust() -> None:
     ran.run(np.column_stack((votes, boosted)), labels)  # what is fitted is one more voter
     assert rule.fit(votes, labels) is rule
     for name in ("linear", "winnow", "last", "shares", "top"):
-        assert rule._state[name] == (Portfolio(6) if name in ("shares", "top") else ran)._state[name]
+        assert rule._state[name] == (ran if name in ("linear", "winnow") else Portfolio(6))._state[name]
     shares = rule.explain()
     assert shares["fitted weights"] == shares["learner-5"]
     assert len(rule.weights) == 6
     assert Portfolio.restore(rule.snapshot()).snapshot() == rule.snapshot()
     assert rule.fit(votes[:0], labels[:0]).snapshot() == Portfolio(5).snapshot()
+
+
+def test_the_last_label_of_a_block_is_no_label_of_the_stream() -> None:
+    labels = np.tile(np.repeat(np.array([-1, 1], np.int8), 100), 10)  # the last label is nearly always right
+    rng = np.random.default_rng(5)
+    votes = np.where(rng.random((2000, 3)) < 0.6, labels[:, None], -labels[:, None]).astype(np.int8)
+    stream = np.array([[-1, -1, 1], [-1, 1, -1]] * 500, np.int8)
+    rule = Portfolio(3).fit(votes, labels)  # the last is +1
+    assert (rule.run(stream, np.full(1000, -1), np.arange(1000) + 1000) == -1).all()  # nobody's label has come yet
+
+
+def test_what_was_fitted_says_only_what_those_absent_cannot_turn_over() -> None:
+    rule = Portfolio(3).fit(*drawn(34, 400, 3))
+    rule._state["fitted"] = weights = [3.0, -2.0, 1.0]
+    rows = list(itertools.product((-1, 0, 1), repeat=3))
+    for row in rows:
+        wholes = itertools.product(*((-1, 1) if vote == 0 else (vote,) for vote in row))  # as they may have voted
+        sums = [sum(map(operator.mul, weights, whole)) for whole in wholes]
+        expected = 1 if min(sums) > 0 else -1 if max(sums) < 0 else 0
+        assert rule._all(row)[-1] == expected
+        assert rule.all_votes(np.array([row], np.int8))[0, -1] == expected
 
 
 def test_what_was_fitted_votes_after_all_who_join() -> None:

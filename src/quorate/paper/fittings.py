@@ -25,7 +25,7 @@ SYNTHETIC_SEEDS, STRETCHED_SEEDS, CHANGED_SEEDS = (501, 502, 503), (601, 602), (
 
 def members(stream: Stream) -> Portfolio:
     """What the members have learned; whom to trust stays open."""
-    return _taught(stream, ("linear", "winnow", "last"), 0)
+    return _taught(stream, ("linear", "winnow"), 0)
 
 
 def shares(stream: Stream) -> Portfolio:
@@ -35,14 +35,14 @@ def shares(stream: Stream) -> Portfolio:
 
 def members_and_shares(stream: Stream) -> Portfolio:
     """Both."""
-    return _taught(stream, ("linear", "winnow", "last"), len(stream.votes[0]))
+    return _taught(stream, ("linear", "winnow"), len(stream.votes[0]))
 
 
 def voter(stream: Stream) -> Portfolio:
     """The weights that AdaBoost finds, as one more voter; the members begin anew."""
     rule = fitted(stream)
     new = Portfolio(rule.n_voters)._state
-    rule._state |= {name: new[name] for name in ("linear", "winnow", "last")}
+    rule._state |= {name: new[name] for name in ("linear", "winnow")}
     return rule
 
 

@@ -37,24 +37,41 @@ def is_whole(weight: float) -> bool:
 
 
 def with_fitted(votes: tuple[int, ...], weights: Sequence[float]) -> tuple[int, ...]:
-    """Some votes, and what the weights say of them, which is nothing where they are none.
+    """Some votes, and what the weights say of them; nothing where they are none.
 
-    >>> with_fitted((1, -1), [2.0, 3.0]), with_fitted((1, -1), [])
-    ((1, -1, -1), (1, -1))
+    Nothing, too, where those absent could turn it over: the weights were found on a block where they had voted.
+
+    >>> with_fitted((1, -1), [2.0, 3.0]), with_fitted((1, 0), [2.0, 3.0]), with_fitted((1, -1), [])
+    ((1, -1, -1), (1, 0, 0), (1, -1))
     """
     if not weights:
         return votes
     total = sum(weight * vote for weight, vote in zip(weights, votes, strict=True))
-    return *votes, (total > 0) - (total < 0)
+    absent = sum(abs(weight) for weight, vote in zip(weights, votes, strict=True) if vote == 0)
+    return *votes, (total > absent) - (total < -absent)
 
 
-def with_fitted_column(votes: NDArray[np.int8], weights: Sequence[float]) -> NDArray[np.int8]:
-    """The same for many slots."""
+def with_fitted_column(
+    votes: NDArray[np.int8], weights: Sequence[float], *, though_absent: bool = False
+) -> NDArray[np.int8]:
+    """The same for many slots.
+
+    Parameters
+    ----------
+    votes, weights
+        As above.
+    though_absent
+        Let the weights speak also where those absent could turn it over: in the block itself, in which each is absent
+        where its model was trained.
+    """
     if not weights:
         return votes
     import numpy as np
 
-    totals = np.zeros(len(votes))
+    totals, absent = np.zeros(len(votes)), np.zeros(len(votes))
     for column, weight in zip(votes.T, weights, strict=True):  # votes as floats would be eight times the votes
         totals += column * weight
-    return np.column_stack((votes, np.sign(totals).astype(np.int8)))
+        if not though_absent:
+            absent += (column == 0) * abs(weight)
+    said = (totals > absent).astype(np.int8) - (totals < -absent)
+    return np.column_stack((votes, said))

@@ -60,7 +60,7 @@ class Portfolio(BaseRule):
     [-1, 1, -1, 1]
     >>> shares = rule.explain(["ann", "bob", "eve"])
     >>> max(shares, key=shares.get), round(shares["not ann"], 3), round(sum(shares.values()), 6)
-    ('PWM', 0.022, 1.0)
+    ('PWM', 0.023, 1.0)
 
     References
     ----------
@@ -185,7 +185,8 @@ class Portfolio(BaseRule):
         """Let the members learn from a block of votes and labels from before the stream, anew.
 
         The weights that `AdaBoostWeights` finds on the block become one more voter, which no late label misleads. Whom
-        to trust stays open: the block does not tell how late the labels of the stream will be.
+        to trust stays open: the block does not tell how late the labels of the stream will be. Nor is its last label a
+        label of the stream: until one comes there is none.
 
         Examples
         --------
@@ -202,8 +203,8 @@ class Portfolio(BaseRule):
             return self
         weights = fitted_weights(matrix, labels)
         new, taught = type(self)(self.n_learners + 1), type(self)(self.n_learners + 1)
-        taught.run(with_fitted_column(matrix, weights), labels)
-        kept = {name: taught._state[name] for name in ("linear", "winnow", "last")}
+        taught.run(with_fitted_column(matrix, weights, though_absent=True), labels)
+        kept = {name: taught._state[name] for name in ("linear", "winnow")}
         self._state = new._state | kept | {"fitted": weights}
         return self
 

@@ -152,7 +152,7 @@ def _late(
                 shares_kept[point] = shares
                 top_kept[point] = top
                 point += 1
-            _ask(votes[late], float(answers[late, 2]), linear, winnow, spare, scratch)
+            _ask(votes[late], answers[late, 2] * abs(last[0]), linear, winnow, spare, scratch)
             _weigh(votes[late], answers[late], shares, top, spare_copies, tables, scratch)
             _learn(
                 votes[late],

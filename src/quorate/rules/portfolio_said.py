@@ -53,7 +53,7 @@ class Said:
     def recall(self, state: dict[str, list[float]], votes: tuple[int, ...], tables: list[float], note: int) -> None:
         """Ask them now, and put what the note tells that they answered then in the place of it."""
         answers = [digit - 1 for digit in _digits(note)]
-        self._ask(state, votes, float(answers[0]))
+        self._ask(state, votes, answers[0] * abs(state["last"][0]))
         self.answers[_VARYING] = answers[: -steps.N_COPIES]
         self._weigh(state, votes, tables)
         self.copies[:] = answers[-steps.N_COPIES :]

@@ -55,6 +55,8 @@ def read_portfolio(snapshot: dict[str, Any], kind: type) -> tuple[dict[str, list
             raise SnapshotError(f"snapshot field {name!r} holds a weight that is not above 0")
     if not all(is_whole(weight) for weight in read.fitted):
         raise SnapshotError("snapshot field 'fitted' holds a weight that is no whole number below 2^40")
-    if read.last and read.last[0] not in (-1, 0, 1):
-        raise SnapshotError(f"snapshot field 'last' is {read.last}; a label is -1 or +1, or 0 before the first")
+    if read.last and read.last[0] not in (-1, -0.5, 0, 0.5, 1):
+        raise SnapshotError(
+            f"snapshot field 'last' is {read.last}; a label is -1 or +1, half of that at first, or 0 before any"
+        )
     return state, n_learners

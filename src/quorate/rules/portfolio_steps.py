@@ -78,7 +78,7 @@ def ask(votes: Any, memory: Any, linear: Any, winnow: Any, answers: Any, scratch
     Parameters
     ----------
     votes, memory
-        One a learner; the last label, 0 before any.
+        One a learner; the last label, 0 before any, and half of it while nobody knows how late labels are.
     linear
         The weights of the linear members: five for the bias, five for each learner, five for the last label.
     winnow
@@ -92,9 +92,10 @@ def ask(votes: Any, memory: Any, linear: Any, winnow: Any, answers: Any, scratch
     at = 5 * n_learners + 5
     # Plain names, not lists, hold the sums: compiled, these stay in registers.
     m0, m1 = linear[0], linear[1]  # PWM and its average do not look at the last label
-    m2 = linear[2] + linear[at + 2] * memory
-    m3 = linear[3] + linear[at + 3] * memory
-    m4 = linear[4] + linear[at + 4] * memory
+    heard = int(memory)  # half a label is none
+    m2 = linear[2] + linear[at + 2] * heard
+    m3 = linear[3] + linear[at + 3] * heard
+    m4 = linear[4] + linear[at + 4] * heard
     up = down = 0.0
     lean = 0
     for place in range(n_learners):
@@ -204,9 +205,12 @@ def learn(
     answers, copies
         What members and copies said when the slot was decided.
     linear, winnow, shares, top, last, tables
-        As for `ask` and `weigh`; all but the last are changed, and the label is written to `last`.
+        As for `ask` and `weigh`; all but the last are changed. The label is written to `last`: half of it until one has
+        come of a slot that was decided when another had come. What the last label is worth depends on how late it
+        is, and before that nothing tells.
     scratch
-        The sums that `ask` and `weigh` gave just now, of these votes, these answers and the last label among them.
+        The sums that `ask` and `weigh` gave just now, of these votes, these answers, and the last label among them:
+        half of it if `last` holds half a label.
     """
     n_learners = len(votes)
     m0, up, down = scratch[0], scratch[5], scratch[6]
@@ -256,7 +260,8 @@ def learn(
     kept = (1.0 - TOP_SHARE) / total
     for copy in range(N_COPIES):
         top[copy] = top[copy] * kept + TOP_SHARE / N_COPIES
-    memory = answers[2]
+    told = last[0] * last[0] == 1.0
+    heard = answers[2] if told else 0
     scratch[0] = 0.0 if (1 if m0 >= 0 else -1) == label else float(label)
     for rank in range(2, 5):
         at_table = (scratch[rank] * label + 16.0) * 32.0
@@ -284,9 +289,9 @@ def learn(
         linear[at + 3] += s3 * vote
         linear[at + 4] += s4 * vote
     at = 5 * n_learners + 5  # of the last label, which is no learner of PWM's
-    linear[at + 2] += s2 * memory
-    linear[at + 3] += s3 * memory
-    linear[at + 4] += s4 * memory
+    linear[at + 2] += s2 * heard
+    linear[at + 3] += s3 * heard
+    linear[at + 4] += s4 * heard
     if (1 if up >= 0.5 * n_learners else -1) != label:
         factor = 2.0 if label > 0 else 0.5
         for place in range(n_learners):
@@ -297,4 +302,4 @@ def learn(
         for place in range(n_learners):
             if votes[place] < 0:
                 winnow[2 * place + 1] = min(max(winnow[2 * place + 1] * factor, 1.0 / WINNOW_MAX), WINNOW_MAX)
-    last[0] = float(label)
+    last[0] = 1.0 * label if told or answers[2] != 0 else 0.5 * label
