@@ -33,7 +33,7 @@ class Stretch(msgspec.Struct, frozen=True):
     entry, copy_entry
         The member's share in the copy, and the copy's share, at the beginning.
     given
-        What the copy shared out meanwhile: the sum of -ln(1 - g).
+        What the copy shared out meanwhile, the sum of -ln(1 - g), and by what raising those awake raised all.
 
     Examples
     --------

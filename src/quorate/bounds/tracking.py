@@ -164,9 +164,11 @@ class _Run:
             awake = (shares * self.awake).sum(axis=1)
             erring = (shares * self.wrong).sum(axis=1) / awake
             now = np.where((shares * answers).sum(axis=1) >= 0, 1, -1)
+            mass = shares.sum(axis=1)
+            raised = np.log1p(np.maximum(steps.AWAKE_LEAST - awake, 0.0) / mass)
             self.shares.append(shares)
-            self.mass.append(shares.sum(axis=1))
-            self.given.append(-np.log1p(-steps.COPY_SHARES[copy] * (erring + steps.SHARE_LEAST)))
+            self.mass.append(mass)
+            self.given.append(raised - np.log1p(-steps.COPY_SHARES[copy] * (erring + steps.SHARE_LEAST)))
             self.copies_wrong.append(copies[:, copy] != self.labels)
             self.copies_stale.append((copies[:, copy] != self.labels) & (now == self.labels))
 

@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 __all__ = [
+    "AWAKE_LEAST",
     "COPY_RATES",
     "COPY_SHARES",
     "LINEAR_STARTS",
@@ -61,7 +62,9 @@ WINNOW_MAX = 2.0**30
 N_COPIES = 4
 COPY_RATES = (0.5, 0.2, 0.05, 0.0125)
 COPY_SHARES = (0.025, 0.004, 0.00025, 0.000015625)  # a tenth of the rate squared
-SHARE_LEAST = 2.0**-20  # shared even where nobody errs, so that no share ever vanishes
+SHARE_LEAST = 2.0**-20  # shared even where nobody errs
+#: Those awake are raised to this if they have less together: no share vanishes, whoever falls silent one after the other.
+AWAKE_LEAST = 2.0**-40
 #: The same for the four copies themselves.
 TOP_RATE = 0.02
 TOP_SHARE = 0.00004
@@ -214,15 +217,16 @@ def learn(
     """
     n_learners = len(votes)
     m0, up, down = scratch[0], scratch[5], scratch[6]
-    # Those awake keep together what they had together; those asleep are not touched.
+    # Those awake keep together what they had together, or the least; those asleep are not touched.
     awake = 1.0 / scratch[15]
     for copy in range(N_COPIES):
         total = scratch[11 + copy]
         erring = 0.5 * (total - scratch[7 + copy] * label)
         given = tables[15 + copy] * (erring / total + SHARE_LEAST)
-        scratch[16 + copy] = total / (total - tables[11 + copy] * erring) * (1.0 - given)
+        kept = max(total, AWAKE_LEAST)
+        scratch[16 + copy] = kept / (total - tables[11 + copy] * erring) * (1.0 - given)
         scratch[20 + copy] = scratch[16 + copy] * tables[11 + copy]
-        scratch[24 + copy] = given * total * awake
+        scratch[24 + copy] = given * kept * awake
     k0, k1, k2, k3 = scratch[16], scratch[17], scratch[18], scratch[19]  # what one that is right is multiplied by
     d0, d1, d2, d3 = scratch[20], scratch[21], scratch[22], scratch[23]  # so much less if it is wrong
     g0, g1, g2, g3 = scratch[24], scratch[25], scratch[26], scratch[27]
