@@ -37,6 +37,7 @@ from quorate.evaluate import (
     prequential,
     rolling_mean,
 )
+from quorate.evaluate.compare import UNFITTED
 from quorate.evaluate.trust import shares_over_time
 from quorate.rules import RULES, AdaBoostWeights, MajorityClass, PreviousLabel
 from quorate.schemes import DWM
@@ -423,6 +424,21 @@ def test_rules_of_ones_own_are_compared_with_the_baselines_beside() -> None:
         compare_votes(["a", "b", "c", "a"], recorded.votes, recorded.labels, [Feedback()])
     with pytest.raises(LocalError, match="at least one"):
         compare_votes(recorded.names, recorded.votes, recorded.labels, [])
+    with pytest.raises(LocalError, match="the rule named 'Portfolio' is a PWM; give it another name"):
+        compare_votes(recorded.names, recorded.votes, recorded.labels, [Feedback()], {"Portfolio": PWM})
+
+
+def test_nobody_else_has_the_name_of_the_unfitted_portfolio() -> None:
+    recorded = recording(4)
+    block = recorded.votes[:50], recorded.labels[:50]
+    rules = {"Portfolio": Portfolio, UNFITTED: PWM}
+    with pytest.raises(LocalError, match="are named 'Portfolio, unfitted'; rename one"):
+        compare_votes(recorded.names, recorded.votes, recorded.labels, [Feedback()], rules, block)
+    with pytest.raises(LocalError, match="are named 'Portfolio, unfitted'; rename one"):
+        compare_votes([UNFITTED, "b", "c", "d"], recorded.votes, recorded.labels, [Feedback()], tuning=block)
+    compared = compare_votes(recorded.names, recorded.votes, recorded.labels, [Feedback()], rules)
+    pwm = PWM(4).run(recorded.votes, recorded.labels)
+    assert (compared.decisions[0][UNFITTED] == pwm).all()  # without a block there is no other
 
 
 def csv(path: Path, rows: list[str], header: str = "x,y") -> Path:

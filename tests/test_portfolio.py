@@ -435,6 +435,21 @@ def test_explain_tells_every_member_from_every_other(names: list[str]) -> None:
     assert list(shares.values()) == list(rule.explain().values())
 
 
+def test_those_who_only_join_do_not_pile_up() -> None:
+    rule = Portfolio(2)
+    for _ in range(500):
+        rule.join()
+    assert sum(map(abs, rule.weights)) < 2
+    assert rule._totals() == pytest.approx([steps.PRIOR_TOTAL] * steps.N_COPIES, rel=1)
+
+
+@pytest.mark.parametrize("names", [[["a"], ["b"]], [1, 2]])
+def test_names_are_text(names: Any) -> None:
+    with pytest.raises(LocalError, match="each must be a text"):
+        Portfolio(2).explain(names)
+    assert list(Portfolio(2).explain(name for name in ("a", "b")))[-1] == "not b"  # type: ignore[arg-type]
+
+
 def test_a_newcomer_weighs_the_same_however_often_others_came_and_went() -> None:
     votes, labels = drawn(41, 300, 4)
     rule, weighed = Portfolio(3), []
@@ -572,6 +587,24 @@ def test_it_holds_against_an_adversary_who_knows_the_rule(n_learners: int, seed:
     certificate = certify_portfolio(votes, labels)
     assert wrong == certificate.mistakes <= certificate.mistakes_max
     assert certificate.regret == wrong - certificate.members_mistakes
+
+
+@pytest.mark.parametrize("value", [-1, 401, 10**30, 10**400])
+@pytest.mark.parametrize("field", ["first", "last", "copy", "member_mistakes", "asleep_mistakes", "stale"])
+def test_counts_that_cannot_be_are_refused_in_words(field: str, value: int) -> None:
+    document = certify_portfolio(*drawn(45, 400, 3), switches_max=0).document()
+    document["stretches"][0][field] = value
+    with pytest.raises(CertificateError):
+        TrackingCertificate.from_document(document).verify()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("n_learners", 0), ("n_learners", -1), *((f, 10**400) for f in ("n_slots", "n_labels"))]
+)
+def test_a_certificate_about_nobody_or_about_too_much_is_refused(field: str, value: int) -> None:
+    document = certify_portfolio(*drawn(45, 400, 3)).document()
+    with pytest.raises(CertificateError):
+        TrackingCertificate.from_document(document | {field: value}).verify()
 
 
 def test_a_certificate_of_another_machine_verifies_though_its_logarithms_differ_in_the_last_digit() -> None:

@@ -13,6 +13,8 @@ __all__ = ["Stretch"]
 
 #: Logarithms are rounded; a bound is what follows if all of them were so much too small.
 SLACK = 1e-6
+#: Floating-point numbers count so far.
+LONGEST = 2**53
 #: By what part they may differ from one machine to the next.
 ROUNDING = 1e-9
 
@@ -82,8 +84,11 @@ class Stretch(msgspec.Struct, frozen=True):
         """Refuse numbers that cannot be."""
         if not 0 <= self.first <= self.last or not 0 <= self.copy < steps.N_COPIES:
             raise CertificateError(f"there is no stretch from {self.first} to {self.last} of copy {self.copy}")
-        if min(self.member_mistakes, self.asleep_mistakes, self.stale) < 0:
-            raise CertificateError(f"the stretch from {self.first} has fewer than no mistakes")
+        counts = self.member_mistakes, self.asleep_mistakes, self.stale
+        if min(counts) < 0 or max(counts) > self.length:
+            raise CertificateError(f"the stretch from {self.first} has fewer mistakes than none, or more than labels")
+        if self.last > LONGEST:
+            raise CertificateError(f"no stretch has more than {LONGEST} labels")
         least = -math.log1p(-steps.COPY_SHARES[self.copy] * steps.SHARE_LEAST) * self.length * (1 - SLACK)
         if not (0 < self.entry <= 1 and 0 < self.copy_entry <= 1 and least <= self.given < math.inf):
             raise CertificateError(f"the stretch from {self.first} has shares that cannot be")

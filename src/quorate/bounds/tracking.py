@@ -92,6 +92,8 @@ class TrackingCertificate(Documented, frozen=True):
         CertificateError
             It does not follow, or the data are others.
         """
+        if self.n_learners < 1:
+            raise CertificateError(f"it is about {self.n_learners} learners")
         expected = 0
         for stretch in self.stretches:
             stretch.check()

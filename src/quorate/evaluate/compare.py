@@ -16,7 +16,7 @@ from quorate.evaluate.recording import Recording, decide
 from quorate.evaluate.result import Comparison, Row
 from quorate.evaluate.schemed import chosen_schemes, scheme_decisions
 from quorate.evaluate.voting import vote
-from quorate.rules import BASELINES, RULES, AdaBoostWeights, FittingRule, MajorityClass, PreviousLabel, Rule
+from quorate.rules import BASELINES, RULES, AdaBoostWeights, FittingRule, MajorityClass, Portfolio, PreviousLabel, Rule
 from quorate.streams import Feedback, delay_from_text
 from quorate.streams.columns import Kind
 from quorate.streams.feedback import Delay
@@ -193,6 +193,11 @@ def compare_votes(
     baselines: dict[str, Callable[[int], Rule]] = {"PreviousLabel": PreviousLabel, "MajorityClass": MajorityClass}
     chosen: dict[str, Callable[[int], Rule]] = {**(RULES if rules is None else rules)}
     taken = [*names, *chosen, *(name for name, make in baselines.items() if chosen.get(name) is not make)]
+    portfolio = chosen["Portfolio"](len(names)) if "Portfolio" in chosen else None
+    if portfolio is not None and not isinstance(portfolio, Portfolio):
+        raise LocalError(f"the rule named 'Portfolio' is a {type(portfolio).__name__}; give it another name")
+    if portfolio is not None and tuning is not None:
+        taken.append(UNFITTED)
     twice = next((name for name in taken if taken.count(name) > 1), None)
     if twice is not None:
         raise LocalError(f"two of the learners, rules and baselines are named {twice!r}; rename one")

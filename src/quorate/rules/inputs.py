@@ -158,6 +158,8 @@ def as_labels(labels: ArrayLike, n_slots: int) -> NDArray[np.int8]:
 def as_arrivals(arrivals: ArrayLike, n_slots: int) -> NDArray[np.int64]:
     """Check when labels come: at the end of which slot, or a negative number for never.
 
+    >>> as_arrivals([], 0).dtype
+    dtype('int64')
     >>> as_arrivals([0, 0], 2)
     Traceback (most recent call last):
     ...
@@ -166,6 +168,8 @@ def as_arrivals(arrivals: ArrayLike, n_slots: int) -> NDArray[np.int64]:
     import numpy as np
 
     array = as_array(arrivals, "arrivals", LabelError)
+    if array.shape == (0,) == (n_slots,):  # an empty list has no type of its own
+        return array.astype(np.int64)
     if array.shape != (n_slots,) or array.dtype.kind not in "iu":
         raise LabelError(f"arrivals has shape {array.shape} and type {array.dtype}; give one whole number a slot")
     early = np.flatnonzero((array >= 0) & (array < np.arange(n_slots)))

@@ -86,8 +86,9 @@ class Portfolio(BaseRule):
     def weights(self) -> list[float]:
         """The share of each learner less that of its opposite, those of the two constants first; mean of the copies.
 
-        What is put on members that combine votes is not in it, nor how the copies stand: `explain` shows that. What
-        an abstainer has here does not change.
+        As a part of what all had at the start: those who join and leave bring and take their shares. What is put on
+        members that combine votes is not in it, nor how the copies stand: `explain` shows that. What an abstainer has
+        here does not change.
 
         >>> [round(weight, 3) for weight in Portfolio(2).weights]
         [0.0, 0.069, 0.069]
@@ -117,11 +118,12 @@ class Portfolio(BaseRule):
         >>> [round(shares[name], 3) for name in ("ann", "not ann", "plain majority", "last label", "always +1")]
         [0.073, 0.004, 0.146, 0.036, 0.004]
         """
-        if names is None:
-            names = [f"learner-{place}" for place in range(1, self.n_learners + 1)]
-        elif len(names) != self.n_learners:
+        names = [f"learner-{place}" for place in range(1, self.n_learners + 1)] if names is None else list(names)
+        if not all(isinstance(name, str) for name in names):
+            raise LocalError(f"names are {names!r}; each must be a text")
+        if len(names) != self.n_learners:
             raise LocalError(f"{len(names)} names were given for {self.n_learners} learners")
-        elif len(set(names)) < len(names):
+        if len(set(names)) < len(names):
             raise LocalError(f"names are {', '.join(names)}; two learners have the same")
         members = member_names(names, fitted=bool(self._state["fitted"]))
         return dict(zip(members, self._shares(), strict=True))
@@ -279,6 +281,7 @@ class Portfolio(BaseRule):
         state["shares"][at:at] = [part * share for part, share in zip(parts, of_one, strict=True)]
         if state["fitted"]:
             state["fitted"].append(0.0)
+        self._settle()
 
     def _leave(self, place: int) -> None:
         state = self._state
@@ -288,10 +291,15 @@ class Portfolio(BaseRule):
         at = _FIXED + 2 * steps.N_COPIES * place
         del state["shares"][at : at + 2 * steps.N_COPIES]
         del state["fitted"][place : place + 1]
+        self._settle()
+
+    def _settle(self) -> None:
+        """Do not let what those bring and leave behind who come and go pile up."""
+        shares = self._state["shares"]
         for copy, total in enumerate(self._totals()):
-            if not 0.5 <= total / steps.PRIOR_TOTAL <= 2:  # what those who came and went leave behind must not pile up
-                for each in range(copy, len(state["shares"]), steps.N_COPIES):
-                    state["shares"][each] *= steps.PRIOR_TOTAL / total
+            if not 0.5 <= total / steps.PRIOR_TOTAL <= 2:
+                for each in range(copy, len(shares), steps.N_COPIES):
+                    shares[each] *= steps.PRIOR_TOTAL / total
 
     def _totals(self) -> list[float]:
         """The sum of the shares of each copy."""

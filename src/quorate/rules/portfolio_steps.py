@@ -63,7 +63,7 @@ N_COPIES = 4
 COPY_RATES = (0.5, 0.2, 0.05, 0.0125)
 COPY_SHARES = (0.025, 0.004, 0.00025, 0.000015625)  # a tenth of the rate squared
 SHARE_LEAST = 2.0**-20  # shared even where nobody errs
-#: Those awake are raised to this if they have less together: no share vanishes, whoever falls silent one after the other.
+#: Those awake are raised to this if they have less together, so that no share vanishes, whoever falls silent.
 AWAKE_LEAST = 2.0**-40
 #: The same for the four copies themselves.
 TOP_RATE = 0.02
