@@ -426,6 +426,9 @@ def test_rules_of_ones_own_are_compared_with_the_baselines_beside() -> None:
         compare_votes(recorded.names, recorded.votes, recorded.labels, [])
     with pytest.raises(LocalError, match="the rule named 'Portfolio' is a PWM; give it another name"):
         compare_votes(recorded.names, recorded.votes, recorded.labels, [Feedback()], {"Portfolio": PWM})
+    own = Portfolio(4).fit(recorded.votes[:50], recorded.labels[:50])
+    with pytest.raises(LocalError, match="'Portfolio' is one that was fitted or has run; give it another name"):
+        compare_votes(recorded.names, recorded.votes, recorded.labels, [Feedback()], {"Portfolio": lambda _: own})
 
 
 def test_nobody_else_has_the_name_of_the_unfitted_portfolio() -> None:

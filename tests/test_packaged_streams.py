@@ -71,6 +71,20 @@ def test_each_table_is_voted_on_in_the_order_in_which_things_happened(folder: Pa
     assert labels("Bank, trees too") == [1 if call.endswith('"yes"') else -1 for call in calls]
 
 
+def test_models_see_nothing_that_is_known_only_afterwards(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[str, list[str]] = {}
+    monkeypatch.setattr(
+        "quorate.paper.packaged_streams.voted", lambda name, table, *_: seen.update({name: table.column_names}) or []
+    )
+    assert not list(packaged_streams(folder))
+    for quarter in (1, 2, 3, 4):
+        flights = ["month", "day", "hour", "carrier", "origin", "dest", "distance", "label"]
+        assert seen.pop(f"Flights, quarter {quarter}") == flights
+    air = ["month", "day", "hour", "origin", "temp", "dewp", "humid", "wind_dir", "wind_speed", "pressure", "label"]
+    bank, loans = ["age", "job", "day", "label"], ["age", "DebtRatio", "label"]
+    assert seen == {"Rain": air, "View": air, "Bank": bank, "Loans": loans}
+
+
 def test_no_more_rows_are_taken_than_are_wanted(folder: Path) -> None:
     stream = next(packaged_streams(folder, 200))
     assert stream.tuning is not None

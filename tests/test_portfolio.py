@@ -1,4 +1,4 @@
-"""The portfolio: against a naive sleeping fixed share, its members against the rules they are, its guarantee."""
+"""The portfolio: against a naive sleeping fixed share, and its members against the rules they are."""
 
 from __future__ import annotations
 
@@ -6,48 +6,30 @@ import itertools
 import json
 import math
 import operator
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorate import PWM, Join, Label, Learner, Leave, Portfolio, Vote, certify_portfolio
-from quorate.bounds import TrackingCertificate
-from quorate.bounds.tracking import _Run
-from quorate.errors import CertificateError, LabelError, LocalError, MembersError, SnapshotError, VotesError
+from quorate.errors import LabelError, LocalError, MembersError, SnapshotError, VotesError
 from quorate.evaluate import Recording, shares_over_time
-from quorate.paper.portfolio import main, second_halves, without
-from quorate.paper.portfolio_lines import FEEDBACKS, Entry, Line, compared, fed, standings
-from quorate.paper.portfolio_streams import Stream, synthetic_streams
-from quorate.paper.river_streams import river_streams
+from quorate.paper.portfolio_streams import synthetic_streams
 from quorate.rules import AdaBoostWeights, AverageMajority, PreviousLabel, Rule, Winnow2, check_rule
 from quorate.rules import portfolio_steps as steps
-from quorate.rules.portfolio_kernels import Trace
-from quorate.streams import NEVER, load
-
-
-def drawn(
-    seed: int, n_slots: int, n_learners: int, wrong: float = 0.35, absent: float = 0.0
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    rng = np.random.default_rng(seed)
-    labels = rng.choice(np.array([-1, 1], np.int8), n_slots)
-    votes = np.where(rng.random((n_slots, n_learners)) < wrong, -labels[:, None], labels[:, None]).astype(np.int8)
-    votes[rng.random(votes.shape) < absent] = 0
-    return votes, labels
+from tests.fleet import ROOT
+from tests.portfolio_cases import drawn, silenced, traced
 
 
 def fitted(n_learners: int, seed: int) -> Portfolio:
     return Portfolio(n_learners).fit(*drawn(seed, 60, n_learners, absent=0.1))
-
-
-def traced(votes: Any, labels: Any, arrivals: Any = None) -> tuple[Portfolio, Trace, Any]:
-    rule = Portfolio(votes.shape[1])
-    n_labels = len(labels) if arrivals is None else int((arrivals != NEVER).sum())
-    trace = Trace(len(labels), votes.shape[1], np.arange(n_labels))
-    return rule, trace, rule._traced(votes, labels, arrivals, trace)
 
 
 def sleeping_fixed_share(
@@ -69,18 +51,6 @@ def sleeping_fixed_share(
             own = prior[name] / math.fsum(prior[each] for each in awake)
             weights[name] = lost[name] * scale * (1 - pool / before) + pool * own
     return weights
-
-
-def silenced(n_learners: int, n_slots_each: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """One learner after the other is always right, and then silent for good; those to come guess."""
-    rng = np.random.default_rng(n_learners)
-    labels = rng.choice(np.array([-1, 1], np.int8), n_learners * n_slots_each)
-    votes = rng.choice(np.array([-1, 1], np.int8), (len(labels), n_learners))
-    for place in range(n_learners):
-        its = slice(place * n_slots_each, (place + 1) * n_slots_each)
-        votes[its, place] = labels[its]
-        votes[its, :place] = 0
-    return votes, labels
 
 
 @pytest.mark.parametrize(
@@ -483,400 +453,41 @@ def test_explain_names_learners_and_adds_up() -> None:
     assert every["shares"].keys() == shares.keys()
 
 
-# The guarantee
+def test_an_array_of_several_is_no_note_and_a_text_no_list_of_names() -> None:
+    rule = Portfolio(2)
+    several: Any = np.array([1, 2])
+    assert not rule.is_note(several)
+    assert rule.is_note(np.int64(rule.note((1, -1))))
+    with pytest.raises(LocalError, match="is no note of a portfolio"):
+        rule.update((1, -1), 1, note=several)
+    for names in ("ab", 3):
+        with pytest.raises(LocalError, match="give a list of them"):
+            rule.explain(names)  # type: ignore[arg-type]
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    st.integers(1, 4),
-    st.integers(1, 150),
-    st.sampled_from([0.0, 0.3]),
-    st.sampled_from([0.0, 0.2, 0.5]),
-    st.sampled_from([0, 5, 40]),
-    st.sampled_from([1.0, 0.6]),
-    st.integers(0, 2**32),
-)
-def test_the_certificate_holds_and_verifies(
-    n_learners: int, n_slots: int, absent: float, wrong: float, late: int, label_prob: float, seed: int
-) -> None:
-    votes, labels = drawn(seed, n_slots, n_learners, wrong, absent)
-    rng = np.random.default_rng(seed)
-    arrivals = np.arange(n_slots) + rng.integers(0, late + 1, n_slots)
-    arrivals[rng.random(n_slots) > label_prob] = NEVER
-    certificate = certify_portfolio(votes, labels, arrivals=arrivals)
-    decisions = Portfolio(n_learners).run(votes, labels, arrivals)
-    assert (decisions != labels).sum() <= certificate.mistakes_max
-    certificate.verify(votes, labels, arrivals)
-    assert TrackingCertificate.from_document(json.loads(json.dumps(certificate.document()))) == certificate
+@pytest.mark.parametrize("wrong", [{"points": 0}, {"points": -1}, {"shown": 0}, {"shown": -1}])
+def test_shares_over_time_are_of_one_point_and_member_at_least(wrong: dict[str, Any]) -> None:
+    votes, labels = drawn(1, 50, 2)
+    with pytest.raises(LocalError, match="give 1 or more of each"):
+        shares_over_time(Recording(["ann", "bob"], votes, labels, np.arange(50)), **wrong)
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    st.integers(1, 4),
-    st.integers(1, 150),
-    st.integers(1, 60),
-    st.sampled_from([0.0, 0.3]),
-    st.sampled_from([0.0, 0.2, 0.5]),
-    st.sampled_from([0, 5, 40]),
-    st.integers(0, 2**32),
-)
-def test_the_certificate_of_a_fitted_portfolio_holds_and_verifies(
-    n_learners: int, n_slots: int, n_before: int, absent: float, wrong: float, late: int, seed: int
-) -> None:
-    all_votes, all_labels = drawn(seed, n_before + n_slots, n_learners, wrong, absent)
-    before, votes, labels = (all_votes[:n_before], all_labels[:n_before]), all_votes[n_before:], all_labels[n_before:]
-    arrivals = np.arange(n_slots) + np.random.default_rng(seed).integers(0, late + 1, n_slots)
-    certificate = certify_portfolio(votes, labels, arrivals=arrivals, before=before)
-    rule = Portfolio(n_learners).fit(*before)
-    decisions = rule.run(votes, labels, arrivals)
-    learned = arrivals < n_slots
-    assert (decisions != labels)[learned].sum() == certificate.mistakes
-    assert (decisions != labels).sum() <= certificate.mistakes_max
-    certificate.verify(votes, labels, arrivals, before)
-    assert TrackingCertificate.from_document(json.loads(json.dumps(certificate.document()))) == certificate
-
-
-def test_a_certificate_may_begin_with_the_fitted_portfolio_itself() -> None:
-    votes, labels = drawn(0, 300, 3)
-    begun = Portfolio(3).fit(*drawn(1, 100, 3))
-    snapshot = begun.snapshot()
-    certificate = certify_portfolio(votes, labels, before=begun)
-    assert certificate == certify_portfolio(votes, labels, before=drawn(1, 100, 3))
-    assert certificate.mistakes == int((Portfolio.restore(snapshot).run(votes, labels) != labels).sum())
-    certificate.verify(votes, labels, before=begun)
-    assert begun.snapshot() == snapshot
-
-
-@pytest.mark.parametrize(
-    ("before", "message"),
-    [
-        ([[1, 1, 1]] * 5, "before is no block; give a pair"),
-        (([[1, 1]], [1]), "before is no block of votes and labels: "),
-        (Portfolio(2), "before is a portfolio of 2 learners; the votes are of 3"),
-    ],
-)
-def test_what_cannot_have_been_before_is_refused(before: Any, message: str) -> None:
-    with pytest.raises(LocalError) as caught:
-        certify_portfolio(*drawn(0, 30, 3), before=before)
-    assert message in str(caught.value)
-
-
-def test_a_certificate_of_another_beginning_is_refused() -> None:
-    votes, labels = drawn(9, 400, 3)
-    before, votes, labels = (votes[:100], labels[:100]), votes[100:], labels[100:]
-    fitted = certify_portfolio(votes, labels, before=before)
-    assert fitted != certify_portfolio(votes, labels)
-    with pytest.raises(CertificateError, match="another certificate"):
-        fitted.verify(votes, labels)
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.integers(1, 5), st.integers(0, 2**32))
-def test_it_holds_against_an_adversary_who_knows_the_rule(n_learners: int, seed: int) -> None:
-    """Every label is the opposite of the decision, until a learner is right 200 times in a row."""
-    rng = np.random.default_rng(seed)
-    rule, votes, labels, wrong = Portfolio(n_learners), [], [], 0
-    for slot in range(500):
-        row = rng.choice((-1, 1), n_learners).tolist()
-        decision = rule.predict(row)
-        label = -decision if slot < 150 or 350 <= slot < 400 else row[0]
-        wrong += decision != label
-        rule.update(row, label)
-        votes.append(row)
-        labels.append(label)
-    certificate = certify_portfolio(votes, labels)
-    assert wrong == certificate.mistakes <= certificate.mistakes_max
-    assert certificate.regret == wrong - certificate.members_mistakes
-
-
-@pytest.mark.parametrize("value", [-1, 401, 10**30, 10**400])
-@pytest.mark.parametrize("field", ["first", "last", "copy", "member_mistakes", "asleep_mistakes", "stale"])
-def test_counts_that_cannot_be_are_refused_in_words(field: str, value: int) -> None:
-    document = certify_portfolio(*drawn(45, 400, 3), switches_max=0).document()
-    document["stretches"][0][field] = value
-    with pytest.raises(CertificateError):
-        TrackingCertificate.from_document(document).verify()
-
-
-@pytest.mark.parametrize(
-    ("field", "value"), [("n_learners", 0), ("n_learners", -1), *((f, 10**400) for f in ("n_slots", "n_labels"))]
-)
-def test_a_certificate_about_nobody_or_about_too_much_is_refused(field: str, value: int) -> None:
-    document = certify_portfolio(*drawn(45, 400, 3)).document()
-    with pytest.raises(CertificateError):
-        TrackingCertificate.from_document(document | {field: value}).verify()
-
-
-def test_a_certificate_of_another_machine_verifies_though_its_logarithms_differ_in_the_last_digit() -> None:
-    votes, labels = drawn(43, 400, 3)
-    certificate = certify_portfolio(votes, labels)
-    (first, *rest) = certificate.stretches
-    other = msgspec.structs.replace(first, given=math.nextafter(first.given, 1), entry=math.nextafter(first.entry, 0))
-    msgspec.structs.replace(certificate, stretches=[other, *rest]).verify(votes, labels)
-    other = msgspec.structs.replace(first, given=first.given * (1 + 1e-6))
-    with pytest.raises(CertificateError, match="another certificate"):
-        msgspec.structs.replace(certificate, stretches=[other, *rest]).verify(votes, labels)
-
-
-@pytest.mark.parametrize(("top", "shares"), [([5.0] * 4, 1.0), ([1.0, 1.0, 1.0, 1e99], 1.0), ([0.25] * 4, 1e90)])
-def test_shares_that_do_not_add_up_to_1_certify_nothing_more(top: list[float], shares: float) -> None:
-    votes, labels = drawn(44, 400, 2, wrong=0.5)
-    snapshot = Portfolio(2).snapshot()
-    snapshot |= {"top": top, "shares": [shares * each for each in snapshot["shares"]]}
-    before = Portfolio.restore(snapshot)
-    certificate = certify_portfolio(votes, labels, before=before)
-    certificate.verify(votes, labels, before=before)
-    assert (before.run(votes, labels) != labels).sum() <= certificate.mistakes_max
-    assert certificate.stretches[0].copy_entry <= max(top) / sum(top)
-    assert certificate.members_mistakes <= 200
-
-
-def test_no_single_member_gives_a_smaller_number() -> None:
-    votes, labels = drawn(45, 4000, 4, wrong=0.3)
-    votes[:, 1] = np.where(np.arange(4000) % 9, labels, -labels)
-    certificate = certify_portfolio(votes, labels)
-    run = _Run(votes, labels, None, None)
-    for name in run.names:
-        for copy in range(steps.N_COPIES):
-            assert certificate.mistakes_max <= run.certificate([run.stretch(0, 3999, name, copy)]).mistakes_max
-
-
-def test_the_number_is_worth_something_where_one_member_is_good() -> None:
-    votes, labels = drawn(7, 20000, 8, wrong=0.4)
-    votes[:, 2] = labels
-    certificate = certify_portfolio(votes, labels)
-    assert certificate.mistakes_max < 300
-    assert certificate.mistakes < 30
-
-
-def test_a_certificate_that_was_tampered_with_is_refused() -> None:
-    votes, labels = drawn(9, 300, 3)
-    certificate = certify_portfolio(votes, labels)
-    (first, *rest) = certificate.stretches
-    replace = msgspec.structs.replace
-    forged = [
-        replace(certificate, mistakes_max=certificate.mistakes_max - 1),
-        replace(certificate, n_labels=299),
-        replace(certificate, n_stale=-1),
-        replace(certificate, mistakes=301),
-        replace(certificate, stretches=rest),
-        *(
-            replace(certificate, stretches=[replace(first, **{field: value}), *rest])
-            for field, value in {
-                "first": 1,
-                "copy": 4,
-                "entry": 0.0,
-                "given": 0.0,
-                "stale": -1,
-                "copy_entry": 2,
-            }.items()
-        ),
-    ]
-    for each in forged:
-        with pytest.raises(CertificateError):
-            each.verify()
-    smaller = replace(first, member_mistakes=0, entry=1.0)
-    consistent = replace(certificate, stretches=[smaller, *rest])
-    consistent = replace(consistent, mistakes_max=consistent._follows(), mistakes=0)
-    consistent.verify()  # the numbers follow, but they are not those of the data
-    with pytest.raises(CertificateError, match="another certificate"):
-        consistent.verify(votes, labels)
-    with pytest.raises(CertificateError):
-        certificate.verify(votes, -labels)
-    with pytest.raises(CertificateError, match="this is no certificate"):
-        TrackingCertificate.from_document({"schema": 1})
-    with pytest.raises(LocalError, match="switches_max"):
-        certify_portfolio(votes, labels, switches_max=-1)
-    with pytest.raises(LocalError, match="switches_max"):
-        certify_portfolio(votes, labels, switches_max="many")  # type: ignore[arg-type]
-    assert len(certify_portfolio(votes, labels, switches_max=0).stretches) == 1
-
-
-# The table of `make portfolio`
-
-
-def line_of(errors: dict[str, float], feedback: str = "at once", real: bool = False, name: str = "toy") -> Line:
-    """Names as the table has them; in the second half everybody is wrong twice as often."""
-    entries = [
-        Entry(rule.removesuffix(", taught"), ", " in rule, rule.startswith("learner-"), error, 2 * error)
-        for rule, error in errors.items()
-    ]
-    return Line(name, feedback, real, entries)
-
-
-def test_the_table_compares_with_the_best_other() -> None:
-    votes, labels = drawn(21, 2000, 4, wrong=0.3)
-    line = compared(Stream("drawn", votes, labels), "10 late")
-    best = line.best(line.portfolio)
-    for rule in (PWM(4), AverageMajority(4)):
-        assert best.error <= (rule.run(votes, labels, np.arange(2000) + 10) != labels).mean()
-    assert {each.rule for each in line.entries if each.alone} == {f"learner-{place}" for place in range(1, 5)}
-
-
-def test_the_table_judges_the_portfolio_that_is_fitted_on_a_block_beside_rules_that_have_learned_it() -> None:
-    votes, labels = drawn(22, 900, 3)
-    line = compared(Stream("drawn", votes, labels).after(300), "100 late")
-    late = np.arange(600) + 100
-    portfolio, pwm = Portfolio(3).fit(votes[:300], labels[:300]), PWM(3)
-    pwm.run(votes[:300], labels[:300])
-    assert line.portfolio == line.entry("Portfolio", taught=True)
-    for entry, rule in {
-        line.portfolio: portfolio,
-        line.entry("PWM", taught=True): pwm,
-        line.entry("Portfolio"): Portfolio(3),
-    }.items():
-        wrong = rule.run(votes[300:], labels[300:], late) != labels[300:]
-        assert (entry.error, entry.half) == (wrong.mean(), wrong[300:].mean())
-    assert compared(Stream("drawn", votes, labels), "at once").portfolio.name == "Portfolio"
-
-
-def test_feedback_of_the_table_is_what_it_is_called() -> None:
-    votes, labels = drawn(24, 5000, 4)
-    heard = {name: fed(Stream("drawn", votes, labels), name) for name in FEEDBACKS}
-    for name, late in (("10 late", 10), ("100 late", 100), ("1000 late", 1000)):
-        assert (heard[name][0] == votes).all()
-        assert np.asarray(heard[name][1]).tolist() == (np.arange(5000) + late).tolist()
-    some = heard["1 in 10"][1]
-    assert some is not None
-    assert 0.08 < (some != NEVER).mean() < 0.12
-    assert heard["at once"][1] is heard["half absent"][1] is None
-    absent = heard["half absent"][0]
-    assert 0.47 < (absent == 0).mean() < 0.53
-    assert (absent[absent != 0] == votes[absent != 0]).all()
-
-
-@pytest.mark.parametrize(
-    ("feedback", "real", "best", "limit"),
-    [
-        ("at once", True, 0.02, 0.021),
-        ("at once", True, 0.2, 0.206),
-        ("at once", False, 0.02, 0.025),
-        ("at once", False, 0.2, 0.22),
-        ("100 late", True, 0.02, 0.023),
-        ("1 in 10", False, 0.2, 0.21),
-    ],
-)
-def test_the_table_asks_for_a_ratio_or_a_distance(feedback: str, real: bool, best: float, limit: float) -> None:
-    line = line_of({"Portfolio": limit, "Portfolio, taught": 0.0, "PWM": best, "Winnow2": 0.5}, feedback, real)
-    assert line.limit(line.entry("Portfolio")) == pytest.approx(limit)
-    assert line.limit(line.entry("Winnow2")) == pytest.approx(limit)  # no portfolio raises the bar
-    assert line.holds(line.entry("Winnow2")._replace(error=limit - 1e-9))
-    assert not line.holds(line.entry("Winnow2")._replace(error=limit + 1e-9))
-
-
-def test_the_table_says_whom_the_portfolio_is_above() -> None:
-    errors = {"PWM": 0.3, "learner-1": 0.4, "learner-2": 0.1}
-    remarks = [line_of({"Portfolio": error, **errors}).remark for error in (0.11, 0.12, 0.33, 0.34)]
-    assert remarks == ["", "above a learner", "above a learner", "above"]
-
-
-def test_every_rule_is_judged_against_the_best_other_of_each_line() -> None:
-    lines = [
-        line_of(
-            {"Portfolio": 0.1, "Portfolio, taught": 0.08, "PWM": 0.0824, "PWM, taught": 0.09, "learner-1": 0.08},
-            real=True,
-            name="R1",
-        ),
-        line_of(
-            {"Portfolio": 0.2, "Portfolio, taught": 0.001, "PWM": 0.004, "PWM, taught": 0.1, "learner-1": 0.1},
-            "10 late",
-        ),
-    ]
-    pwm, ours, taught, unfitted = standings(lines)
-    assert (ours.rule, ours.n_within, ours.worst) == ("Portfolio, taught", 2, 1.0)  # errors below 0.5 % count as 0.5 %
-    assert (pwm.rule, pwm.n_within, round(pwm.worst, 9), pwm.where) == ("PWM", 2, 1.03, "R1, at once")
-    assert pwm.mean == pytest.approx(math.sqrt(1.03 * 0.05))  # neither the portfolio nor PWM taught is an other
-    assert (unfitted.rule, unfitted.n_within, unfitted.worst) == ("Portfolio", 0, 40.0)
-    assert (taught.rule, taught.n_within, taught.worst) == ("PWM, taught", 1, 1.125)
-    assert standings([]) == []
-
-
-def test_the_table_is_printed_with_how_every_rule_stands(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    errors = {"Portfolio": 0.12, "Portfolio, taught": 0.11, "PWM": 0.2, "Winnow2": 0.1, "learner-1": 0.3}
-    monkeypatch.setattr("quorate.paper.portfolio.compared", lambda stream, feedback: line_of(errors, feedback))
-    monkeypatch.setattr("quorate.paper.portfolio.second_halves", lambda _: list(synthetic_streams(n_slots=5))[:1])
-    main(["--second-half"])
-    table, rest = capsys.readouterr().out.split("\n\n", 1)
-    rows = table.splitlines()
-    assert len(rows) == 1 + len(FEEDBACKS)
-    assert " ".join(rows[1].split()) == "toy at once 11.00% 10.00% Winnow2 1.100 20.00% 22.00% 20.00% 12.00%"
-    assert " ".join(rows[2].split()) == "toy 10 late 11.00% 10.00% Winnow2 1.100 20.00% 22.00% 20.00% 12.00% above"
-    standing = rest.splitlines()
-    assert standing[0].endswith("in so many of the 6 lines:")
-    assert " ".join(standing[3].split()) == "Winnow2 6 0.500 0.50 toy, half absent"
-    assert " ".join(standing[4].split()) == "Portfolio, taught 1 1.100 1.10 toy, half absent"
-    assert "S1 with perfect" not in rest
-
-
-@pytest.mark.parametrize(
-    ("option", "draw", "place", "name"),
-    [("--seeds", synthetic_streams, 5, "one good"), ("--river", river_streams, 2, "Agrawal, regressions")],
-)
-def test_the_table_may_be_of_streams_drawn_anew(
-    option: str,
-    draw: Any,
-    place: int,
-    name: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr(
-        f"quorate.paper.portfolio.{draw.__name__}", lambda seed: list(draw(seed, 400))[place : place + 1]
+def test_a_compiled_run_that_is_kept_on_disk_is_not_taken_when_the_steps_have_changed(tmp_path: Path) -> None:
+    copy = tmp_path / "src"
+    shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    program = (
+        "from quorate import Portfolio; a, b = Portfolio(1), Portfolio(1); a.run([[1]] * 9, [-1] * 9)\n"
+        "for _ in range(9): b.update([1], -1)\n"
+        "print(a.snapshot() == b.snapshot(), sum(b.snapshot()['shares']) > 1e3)"
     )
-    main([option, "901", "0", "--without-block"])
-    printed = capsys.readouterr().out
-    header, *rows = printed.splitlines()
-    n = len(FEEDBACKS)
-    at = header.index("labels")
-    assert [row[:at].rstrip() for row in rows[: n + 1 : n]] == [f"{name} 901", f"{name} 0"]
-    assert [row[at:].split()[2:] for row in rows[:n]] != [row[at:].split()[2:] for row in rows[n : 2 * n]]
-    assert "taught" not in printed
-    assert "S1 with perfect" not in printed
 
+    def told() -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=os.environ | {"PYTHONPATH": str(copy)}, capture_output=True, check=True
+        )
+        return done.stdout.decode().strip()
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--data", "no-such-folder"], "error: R1 "),
-        (["--seeds", "-1"], "'-1' is no seed"),
-        (["--seeds", "1", "--second-half"], "not allowed with"),
-        (["--seeds", "1", "--river", "1"], "not allowed with"),
-    ],
-)
-def test_the_table_says_in_one_line_what_is_wrong(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    assert caught.value.code in (1, 2)
-    assert message in capsys.readouterr().err.splitlines()[-1]
-
-
-@pytest.mark.parametrize(
-    ("name", "called", "first", "n_slots"), [("R1", "R1 247,010", 307_010, 20_000), ("R2", "R2 later", 34_500, 10_500)]
-)
-def test_second_halves_have_no_row_of_the_first(
-    name: str, called: str, first: int, n_slots: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("quorate.paper.portfolio.REAL_STREAMS", (name,))
-    stream = next(second_halves())
-    assert stream.name == called
-    assert stream.votes.shape == (n_slots, 8)
-    assert stream.tuning is not None
-    rows = load(name).labels
-    assert stream.labels.tolist() == rows[first : first + n_slots].tolist()
-    before = len(stream.tuning[1])
-    assert stream.tuning[1].tolist() == rows[first - before : first].tolist()
-
-
-def test_what_is_left_out_has_no_share_for_ever() -> None:
-    votes, labels = drawn(22, 500, 3)
-    for group in ("learners", "regressions"):
-        rule = without(group, Portfolio(3))
-        rule.run(votes, labels)
-        shares = rule.explain()
-        gone = ["learner-1", "learner-3"] if group == "learners" else ["logistic 0.1", "logistic 0.004"]
-        assert [shares[name] for name in gone] == [0.0, 0.0]
-        assert shares["not learner-2"] > 0
+    assert told() == "True False"
+    path = copy / "quorate" / "rules" / "portfolio_steps.py"
+    path.write_text(path.read_text().replace("AWAKE_LEAST = 2.0**-40", "AWAKE_LEAST = 2.0**11"))
+    assert told() == "True True"

@@ -93,6 +93,25 @@ def test_each_table_is_voted_on_in_the_order_in_which_things_happened(folder: Pa
     assert labels(streams["Index, trees too"]) == higher
 
 
+def test_models_see_nothing_that_is_known_only_afterwards(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[str, pa.Table] = {}
+    monkeypatch.setattr("quorate.paper.vega_streams.voted", lambda name, table, *_: seen.update({name: table}) or [])
+    assert not list(vega_streams(folder))
+    index = seen.pop("Index")
+    columns = {name: table.column_names for name, table in seen.items()}
+    for airport in AIRPORTS:
+        flights = ["hour", "weekday", "distance", "destination", "label"]
+        assert columns.pop(f"Flights from {airport}") == flights
+    strikes = ["Airport Name", "Aircraft Make Model", "Origin State", "Phase of flight", "Wildlife Size"]
+    strikes += ["Wildlife Species", "Time of day", "Speed IAS in knots", "Aircraft Airline Operator", "label"]
+    assert columns == {"Animals": strikes, "Matches": ["division", "home_team", "away_team", "label"]}
+    path = folder / "node_modules" / "vega-datasets" / "data" / "sp500-2000.csv"
+    closes = np.log([float(day.split(",")[2]) for day in path.read_text().split()[1:]])
+    for back in range(1, 6):  # of the days before the one whose label it is, which is the sixth change
+        assert np.allclose(index[f"{back} back"], np.diff(closes)[5 - back : -back])
+    assert len(index) == N - 6
+
+
 def test_no_more_rows_are_taken_than_are_wanted(folder: Path) -> None:
     assert len(labels(next(vega_streams(folder, 200)))) == 200
 

@@ -8,6 +8,7 @@ import msgspec
 
 from quorate.errors import CertificateError
 from quorate.rules import portfolio_steps as steps
+from quorate.rules.portfolio_names import is_member
 
 __all__ = ["Stretch"]
 
@@ -80,17 +81,19 @@ class Stretch(msgspec.Struct, frozen=True):
             return self
         return msgspec.structs.replace(self, entry=other.entry, copy_entry=other.copy_entry, given=other.given)
 
-    def check(self) -> None:
-        """Refuse numbers that cannot be."""
+    def check(self, n_learners: int) -> None:
+        """Refuse what cannot be."""
         if not 0 <= self.first <= self.last or not 0 <= self.copy < steps.N_COPIES:
             raise CertificateError(f"there is no stretch from {self.first} to {self.last} of copy {self.copy}")
+        if not is_member(self.member, n_learners):
+            raise CertificateError(f"a portfolio of {n_learners} learners has no member {self.member!r}")
         counts = self.member_mistakes, self.asleep_mistakes, self.stale
         if min(counts) < 0 or max(counts) > self.length:
             raise CertificateError(f"the stretch from {self.first} has fewer mistakes than none, or more than labels")
         if self.last > LONGEST:
             raise CertificateError(f"no stretch has more than {LONGEST} labels")
         least = -math.log1p(-steps.COPY_SHARES[self.copy] * steps.SHARE_LEAST) * self.length * (1 - SLACK)
-        if not (0 < self.entry <= 1 and 0 < self.copy_entry <= 1 and least <= self.given < math.inf):
+        if not (0 < self.entry <= 1 and 0 < self.copy_entry <= 1 and least <= self.given <= LONGEST):
             raise CertificateError(f"the stretch from {self.first} has shares that cannot be")
 
 

@@ -74,8 +74,11 @@ class TrackingCertificate(Documented, frozen=True):
         return self.mistakes - self.members_mistakes
 
     def _follows(self) -> int:
-        heard = sum(stretch.mistakes_max for stretch in self.stretches) + self.n_stale
-        return min(heard, self.n_labels) + self.n_slots - self.n_labels
+        return self._heard_max() + self.n_slots - self.n_labels
+
+    def _heard_max(self) -> int:
+        """The most mistakes in slots whose labels were learned."""
+        return min(sum(stretch.mistakes_max for stretch in self.stretches) + self.n_stale, self.n_labels)
 
     def verify(self, votes: Any = None, labels: Any = None, arrivals: Any = None, before: Any = None) -> None:
         """Check that the number follows from the stretches; with the data, that a run over these gives them.
@@ -96,21 +99,26 @@ class TrackingCertificate(Documented, frozen=True):
             raise CertificateError(f"it is about {self.n_learners} learners")
         expected = 0
         for stretch in self.stretches:
-            stretch.check()
+            stretch.check(self.n_learners)
             if stretch.first != expected:
                 raise CertificateError(f"a stretch begins at {stretch.first}, not at {expected}")
             expected = stretch.last + 1
-        if expected != self.n_labels or self.n_labels > self.n_slots or self.n_stale < 0:
+        if expected != self.n_labels or self.n_labels > self.n_slots:
             raise CertificateError(f"the stretches are about {expected} labels, not {self.n_labels} of {self.n_slots}")
         if self._follows() != self.mistakes_max:
             raise CertificateError(f"it follows {self._follows()}, but {self.mistakes_max} is claimed")
-        if not 0 <= self.mistakes <= self.mistakes_max:
-            raise CertificateError(f"{self.mistakes} mistakes are ruled out: there were at most {self.mistakes_max}")
+        if not 0 <= self.n_stale <= self.n_labels:
+            raise CertificateError(f"{self.n_stale} stale decisions are not so many of {self.n_labels} labels")
+        if not 0 <= self.mistakes <= self._heard_max():
+            raise CertificateError(f"{self.mistakes} mistakes are ruled out: it follows {self._heard_max()}")
         if (votes is None) != (labels is None):
             raise LocalError(
                 f"{'labels' if votes is None else 'votes'} were given without "
                 f"{'votes' if votes is None else 'labels'}; give both, or neither"
             )
+        if votes is None and (arrivals is not None or before is not None):
+            given = "before" if arrivals is None else "arrivals"
+            raise LocalError(f"{given} was given without votes and labels; give these, too, or neither")
         if votes is not None:
             run = _Run(votes, labels, arrivals, before)
             claimed = [(each.first, each.last, each.member, each.copy) for each in self.stretches]
@@ -129,7 +137,7 @@ def _beginning(before: Any, n_learners: int) -> Portfolio:
     if isinstance(before, Portfolio):
         if before.n_learners != n_learners:
             raise LocalError(f"before is a portfolio of {before.n_learners} learners; the votes are of {n_learners}")
-        return Portfolio.restore(before.snapshot())
+        return type(before).restore(before.snapshot())
     if not isinstance(before, tuple | list) or len(before) != 2:
         raise LocalError("before is no block; give a pair, its votes and its labels, or the fitted portfolio")
     try:

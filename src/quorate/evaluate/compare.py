@@ -196,6 +196,8 @@ def compare_votes(
     portfolio = chosen["Portfolio"](len(names)) if "Portfolio" in chosen else None
     if portfolio is not None and not isinstance(portfolio, Portfolio):
         raise LocalError(f"the rule named 'Portfolio' is a {type(portfolio).__name__}; give it another name")
+    if portfolio is not None and portfolio.snapshot() != Portfolio(len(names)).snapshot():
+        raise LocalError("the rule named 'Portfolio' is one that was fitted or has run; give it another name")
     if portfolio is not None and tuning is not None:
         taken.append(UNFITTED)
     twice = next((name for name in taken if taken.count(name) > 1), None)

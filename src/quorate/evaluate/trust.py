@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quorate.errors import LocalError
 from quorate.evaluate.recording import Recording
 from quorate.rules import Portfolio
 from quorate.rules import portfolio_steps as steps
@@ -50,6 +51,8 @@ def shares_over_time(
     >>> trusted["slots"], [round(share, 3) for share in trusted["shares"]["PWM"]]
     ([0, 100, 199], [0.073, 0.264, 0.274])
     """
+    if points < 1 or shown < 1:
+        raise LocalError(f"points is {points} and shown {shown}; give 1 or more of each")
     votes, labels = np.ascontiguousarray(recording.votes, np.int8), np.ascontiguousarray(recording.labels, np.int8)
     arrivals = np.asarray(recording.arrivals, np.int64)
     order, _ = learning_order(arrivals)

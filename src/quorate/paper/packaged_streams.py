@@ -64,9 +64,9 @@ def packaged_streams(folder: Path, n_rows: int = N_ROWS) -> Iterator[Stream]:
     n_rows
         How many rows of each table to take at the most.
     """
+    load("pyarrow", "Reading the tables of packages")
     import pyarrow as pa
 
-    load("pyarrow", "Reading the tables of packages")
     for make in (_flights, _weather, _bank, _loans):
         for found in make(folder):
             table = found.table.select(found.columns)

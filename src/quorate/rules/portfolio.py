@@ -12,7 +12,7 @@ from quorate.rules import portfolio_steps as steps
 from quorate.rules.base import BaseRule
 from quorate.rules.fitted_voter import fitted_weights, with_fitted, with_fitted_column
 from quorate.rules.inputs import as_label, as_labels, as_matrix, as_votes
-from quorate.rules.portfolio_names import member_names
+from quorate.rules.portfolio_names import learner_names, member_names
 from quorate.rules.portfolio_said import Said, is_note
 from quorate.rules.portfolio_state import read_portfolio
 
@@ -118,14 +118,8 @@ class Portfolio(BaseRule):
         >>> [round(shares[name], 3) for name in ("ann", "not ann", "plain majority", "last label", "always +1")]
         [0.073, 0.004, 0.146, 0.036, 0.004]
         """
-        names = [f"learner-{place}" for place in range(1, self.n_learners + 1)] if names is None else list(names)
-        if not all(isinstance(name, str) for name in names):
-            raise LocalError(f"names are {names!r}; each must be a text")
-        if len(names) != self.n_learners:
-            raise LocalError(f"{len(names)} names were given for {self.n_learners} learners")
-        if len(set(names)) < len(names):
-            raise LocalError(f"names are {', '.join(names)}; two learners have the same")
-        members = member_names(names, fitted=bool(self._state["fitted"]))
+        learners = learner_names(names, self.n_learners)
+        members = member_names(learners, fitted=bool(self._state["fitted"]))
         return dict(zip(members, self._shares(), strict=True))
 
     def _shares(self) -> list[float]:
@@ -155,7 +149,10 @@ class Portfolio(BaseRule):
         >>> Portfolio(2).is_note(11184789), Portfolio(2).is_note(3)
         (True, False)
         """
-        return isinstance(note, SupportsIndex) and not isinstance(note, bool) and is_note(index(note))
+        try:
+            return not isinstance(note, bool) and is_note(index(note))
+        except TypeError:  # an array of several has an index, too, and says only now that it has none
+            return False
 
     def update(
         self, votes: Sequence[int], label: int, *, synchronous: bool | None = None, note: SupportsIndex | None = None

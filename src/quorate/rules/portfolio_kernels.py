@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import numpy as np
 
@@ -18,7 +20,9 @@ __all__ = ["Trace", "run_portfolio"]
 
 # Some are always awake, as the constants are, and no share vanishes: nothing is divided by 0.
 _compiled = partial(compiled, divisors_checked=False)
-# Numba's cache of `_at_once` and `_late` notices a change of this file only, not one of the steps.
+# Numba's cache of `_at_once` and `_late` notices a change of this file only, and of the types they are called with, to
+# which a default belongs: this one changes with the steps.
+_STEPS = crc32(inspect.getsource(steps).encode())
 _ask = _compiled(steps.ask)
 _weigh = _compiled(steps.weigh)
 _learn = _compiled(steps.learn)
@@ -110,6 +114,7 @@ def _at_once(
     last: Any,
     tables: Any,
     decisions: NDArray[np.int8],
+    _steps: int = _STEPS,
 ) -> None:
     answers, copies = np.zeros(steps.N_MEMBERS, np.int8), np.zeros(steps.N_COPIES, np.int8)
     scratch = np.zeros(steps.N_SCRATCH)
@@ -138,6 +143,7 @@ def _late(
     points: NDArray[np.int64],
     shares_kept: NDArray[np.float64],
     top_kept: NDArray[np.float64],
+    _steps: int = _STEPS,
 ) -> None:
     spare, spare_copies = np.zeros(steps.N_MEMBERS, np.int8), np.zeros(steps.N_COPIES, np.int8)
     scratch = np.zeros(steps.N_SCRATCH)
