@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from quorate import PWM, Join, Label, Learner, Leave, Portfolio, Vote, certify_p
 from quorate.errors import LabelError, LocalError, MembersError, SnapshotError, VotesError
 from quorate.evaluate import Recording, shares_over_time
 from quorate.paper.portfolio_streams import synthetic_streams
-from quorate.rules import AdaBoostWeights, AverageMajority, PreviousLabel, Rule, Winnow2, check_rule
+from quorate.rules import AdaBoostWeights, AverageMajority, FixedShare, PreviousLabel, Rule, Winnow2, check_rule
 from quorate.rules import portfolio_steps as steps
 from tests.fleet import ROOT
 from tests.portfolio_cases import drawn, silenced, traced
@@ -104,17 +105,26 @@ def test_a_decision_is_the_majority_of_the_copies_and_theirs_of_the_members() ->
 
 @pytest.mark.parametrize(
     ("member", "rule"),
-    [("last label", PreviousLabel(5)), ("PWM", PWM(5)), ("Winnow2 for +1", Winnow2(5)), ("plain majority", None)],
+    [
+        ("last label", PreviousLabel(5)),
+        ("PWM", PWM(5)),
+        ("Winnow2 for +1", Winnow2(5)),
+        ("FixedShare", FixedShare(5)),
+        ("plain majority", None),
+    ],
 )
 def test_members_are_the_rules_they_are_named_after(member: str, rule: Rule | None) -> None:
-    votes, labels = drawn(11, 500, 5, wrong=0.3, absent=0.2 if member != "Winnow2 for +1" else 0.0)
+    votes, labels = drawn(11, 500, 5, wrong=0.3, absent=0.0 if member in ("Winnow2 for +1", "FixedShare") else 0.2)
     _, trace, _ = traced(votes, labels)
     answers = trace.answers[:, steps.MEMBERS.index(member)]
     expected = (rule or AverageMajority(5)).run(votes, labels)
     awake = answers != 0
     assert awake.mean() > 0.8
     assert (answers[awake] == expected[awake]).all()
-    assert (expected[~awake] == 1).all()  # asleep where the rule itself has only a tie to go by
+    asleep = ~awake[1:] if member == "FixedShare" else ~awake  # it has nothing to say before the first label
+    assert (
+        expected[len(expected) - len(asleep) :][asleep] == 1
+    ).all()  # asleep where the rule itself has only a tie to go by
 
 
 def test_winnow_for_the_other_class_is_winnow_with_all_signs_changed() -> None:
@@ -343,7 +353,7 @@ def test_notes_are_checked() -> None:
     assert rule.update([1, -1], 1, note=note)
     assert rule.update([1, -1], 1, note=np.uint32(note))
     bad: Any
-    for bad in (-1, 4**12, 3, note ^ (1 << 22), "x", 1.0, True):
+    for bad in (-1, 4**13, 3, note ^ (1 << 22), "x", 1.0, True):
         before = rule.snapshot()
         with pytest.raises(LocalError, match="is no note of a portfolio"):
             rule.update([1, -1], 1, note=bad)
@@ -354,6 +364,8 @@ def test_notes_are_checked() -> None:
     ("field", "value"),
     [
         ("winnow", []),
+        ("recent", [1.0]),
+        ("recent", [1.0, 0.0]),
         ("shares", [1.0]),
         ("linear", [math.nan] * 20),
         ("shares", [0.0] * 60),
@@ -491,3 +503,46 @@ def test_a_compiled_run_that_is_kept_on_disk_is_not_taken_when_the_steps_have_ch
     path = copy / "quorate" / "rules" / "portfolio_steps.py"
     path.write_text(path.read_text().replace("AWAKE_LEAST = 2.0**-40", "AWAKE_LEAST = 2.0**11"))
     assert told() == "True True"
+
+
+NEAR = Fraction(1, 10**9)  # sums nearer to nought may be of either sign in floats
+
+
+def naive_fixed_share(votes: list[list[int]], labels: list[int]) -> list[int]:
+    """What FixedShare says among those who vote, each with 1 on average after a label; 0 before the first."""
+    weights, said = [Fraction(1)] * len(votes[0]), []
+    for slot, (row, label) in enumerate(zip(votes, labels, strict=True)):
+        total = sum((weight * vote for weight, vote in zip(weights, row, strict=True)), Fraction(0))
+        said.append(0 if slot == 0 or abs(total) < NEAR else 1 if total > 0 else -1)
+        awake = [place for place, vote in enumerate(row) if vote != 0]
+        lost = {place: weights[place] * (1 if row[place] == label else Fraction(1, 2)) for place in awake}
+        whole = sum(lost.values(), Fraction(0))
+        for place in awake:
+            others = sum(lost[other] for other in awake if other != place)
+            kept = lost[place] if len(awake) == 1 else lost[place] * Fraction(3, 4) + others / 4 / (len(awake) - 1)
+            weights[place] = (kept * len(awake) / whole).limit_denominator(10**18)
+    return said
+
+
+@pytest.mark.parametrize(("n_learners", "absent"), [(1, 0.3), (2, 0.3), (5, 0.0), (5, 0.5)])
+def test_fixed_share_is_that_of_those_who_vote(n_learners: int, absent: float) -> None:
+    votes, labels = drawn(17, 120, n_learners, absent=absent)
+    _, trace, _ = traced(votes, labels)
+    expected = np.array(naive_fixed_share(votes.tolist(), labels.tolist()))
+    answers = trace.answers[:, steps.MEMBERS.index("FixedShare")]
+    assert (answers == expected)[expected != 0].all()
+    assert (expected != 0).mean() > 0.4
+
+
+@pytest.mark.parametrize("fit", [False, True])
+def test_where_groups_take_turns_it_is_as_good_as_fixed_share(fit: bool) -> None:
+    """Every 48 slots the even or the odd learners are good; each alone is right in 7 of 10."""
+    rng = np.random.default_rng(5)
+    labels = rng.choice(np.array([-1, 1], np.int8), 12000)
+    good = np.arange(8) % 2 == (np.arange(12000) // 48 % 2)[:, None]
+    votes = np.where(rng.random((12000, 8)) < np.where(good, 0.85, 0.55), labels[:, None], -labels[:, None])
+    rule, other = Portfolio(8), FixedShare(8)
+    if fit:
+        rule.fit(votes[:2000], labels[:2000])
+    ours, its = (each.run(votes[2000:], labels[2000:]) != labels[2000:] for each in (rule, other))
+    assert ours.mean() < 1.05 * its.mean()

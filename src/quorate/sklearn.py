@@ -79,7 +79,7 @@ class EnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ...     ("tree", DecisionTreeClassifier(max_depth=3, random_state=0)),
     ... ]).fit(X[:400], y[:400])
     >>> round(model.score(X[400:], y[400:]), 3)
-    0.947
+    0.935
     >>> shares = model.rules_[0].explain()
     >>> max(shares, key=shares.get)
     'Winnow2 for -1'

@@ -264,7 +264,7 @@ def certify_portfolio(
     >>> votes = [[1, -1], [-1, 1]] * 250 + [[-1, 1], [1, -1]] * 250
     >>> certificate = certify_portfolio(votes, [1, -1] * 500)
     >>> certificate.mistakes, certificate.members_mistakes, certificate.mistakes_max
-    (3, 3, 162)
+    (2, 3, 162)
     """
     if switches_max is not None and not (isinstance(switches_max, int) and switches_max >= 0):
         raise LocalError(f"switches_max is {switches_max!r}; it must be a whole number from 0 on")

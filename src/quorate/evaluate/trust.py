@@ -49,7 +49,7 @@ def shares_over_time(
     >>> votes = np.stack((-labels, np.ones_like(labels)), axis=1)  # the first is always wrong
     >>> trusted = shares_over_time(Recording(["ann", "bob"], votes, labels, np.arange(200)), points=3)
     >>> trusted["slots"], [round(share, 3) for share in trusted["shares"]["PWM"]]
-    ([0, 100, 199], [0.073, 0.27, 0.28])
+    ([0, 100, 199], [0.07, 0.272, 0.282])
     """
     if points < 1 or shown < 1:
         raise LocalError(f"points is {points} and shown {shown}; give 1 or more of each")

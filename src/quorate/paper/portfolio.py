@@ -38,6 +38,7 @@ GROUPS = {
     "averaged PWM": ("averaged PWM",),
     "regressions": ("logistic 0.1", "logistic 0.02", "logistic 0.004"),
     "Winnow2": ("Winnow2 for +1", "Winnow2 for -1"),
+    "FixedShare": ("FixedShare",),
     "plain majority": ("plain majority",),
 }
 

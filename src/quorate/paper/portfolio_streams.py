@@ -71,6 +71,9 @@ def _whole(seed: int, n_slots: int) -> Iterator[Stream]:
     turned = np.full((n_slots, 8), 0.55)
     turned[:, 0] = np.where(np.arange(n_slots) // length % 2 == 0, 0.1, 0.9)
     yield Stream("turncoat", _votes(rng, fair, turned), fair)
+    evens_turn = np.arange(n_slots) // 48 % 2 == 0
+    good = evens_turn[:, None] == (np.arange(8) % 2 == 0)
+    yield Stream("turns", _votes(rng, fair, np.where(good, 0.85, 0.55)), fair)
 
 
 def stretched_streams(seed: int, n_slots: int = N_SLOTS) -> Iterator[Stream]:

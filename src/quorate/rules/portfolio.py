@@ -33,7 +33,8 @@ class Portfolio(BaseRule):
     r"""Tracks the best of a small set of members, whatever the stream does.
 
     The members are the learners and their opposites, the two constant answers, the last label, PWM and its average,
-    three logistic regressions on the votes and the last label, Winnow2 for either class, and the plain majority.
+    three logistic regressions on the votes and the last label, Winnow2 for either class, FixedShare, and the plain
+    majority.
     Fixed-share Hedge weighs them, in four copies from quick to slow; with :math:`q` the part of the shares that erred,
 
     .. math:: p_i \leftarrow (1 - g) \frac{1 - \eta [i \text{ erred}]}{1 - \eta q} p_i + g \pi_i,
@@ -60,7 +61,7 @@ class Portfolio(BaseRule):
     [-1, 1, -1, 1]
     >>> shares = rule.explain(["ann", "bob", "eve"])
     >>> max(shares, key=shares.get), round(shares["not ann"], 3), round(sum(shares.values()), 6)
-    ('PWM', 0.023, 1.0)
+    ('PWM', 0.024, 1.0)
 
     References
     ----------
@@ -75,6 +76,7 @@ class Portfolio(BaseRule):
         self._state = {
             "linear": [*nothing, *steps.LINEAR_STARTS * n, *nothing],
             "winnow": [1.0] * (2 * n),
+            "recent": [1.0] * n,
             "shares": [prior for prior in steps.PRIOR for _ in range(steps.N_COPIES)] + _shares_of_one(n) * n,
             "top": [1 / steps.N_COPIES] * steps.N_COPIES,
             "last": [0.0],
@@ -91,7 +93,7 @@ class Portfolio(BaseRule):
         here does not change.
 
         >>> [round(weight, 3) for weight in Portfolio(2).weights]
-        [0.0, 0.069, 0.069]
+        [0.0, 0.067, 0.067]
         """
         shares, n = self._state["shares"], steps.N_COPIES
         starts = [0, *range(_FIXED, _FIXED + 2 * n * self.n_learners, 2 * n)]
@@ -116,7 +118,7 @@ class Portfolio(BaseRule):
         --------
         >>> shares = Portfolio(2).explain(["ann", "bob"])
         >>> [round(shares[name], 3) for name in ("ann", "not ann", "plain majority", "last label", "always +1")]
-        [0.073, 0.004, 0.146, 0.036, 0.004]
+        [0.07, 0.004, 0.141, 0.035, 0.004]
         """
         learners = learner_names(names, self.n_learners)
         members = member_names(learners, fitted=bool(self._state["fitted"]))
@@ -139,14 +141,14 @@ class Portfolio(BaseRule):
         """What members and copies say of a slot now, as a number for `update` when its label comes. Changes nothing.
 
         >>> Portfolio(2).note([1, 1])
-        11184789
+        44673685
         """
         return self._look(self._all(as_votes(votes, self.n_learners))).note()
 
     def is_note(self, note: SupportsIndex) -> bool:
         """Whether a number can be what `note` gave.
 
-        >>> Portfolio(2).is_note(11184789), Portfolio(2).is_note(3)
+        >>> Portfolio(2).is_note(44673685), Portfolio(2).is_note(3)
         (True, False)
         """
         try:
@@ -193,7 +195,7 @@ class Portfolio(BaseRule):
         >>> rule.predict([-1, -1, 1]), Portfolio(3).predict([-1, -1, 1])
         (1, -1)
         >>> round(rule.explain()["fitted weights"], 3)
-        0.036
+        0.035
         """
         matrix = as_matrix(votes, self.n_learners)
         labels = as_labels(labels, len(matrix))
@@ -204,7 +206,7 @@ class Portfolio(BaseRule):
         new, taught = type(self)(self.n_learners + 1), type(self)(self.n_learners + 1)
         taught.run(with_fitted_column(matrix, weights, though_absent=True), labels)
         kept = {name: taught._state[name] for name in ("linear", "winnow")}
-        self._state = new._state | kept | {"fitted": weights}
+        self._state = new._state | kept | {"recent": [1.0] * self.n_learners, "fitted": weights}
         return self
 
     def all_votes(self, votes: NDArray[np.int8]) -> NDArray[np.int8]:
@@ -229,6 +231,7 @@ class Portfolio(BaseRule):
             said.copies,
             state["linear"],
             state["winnow"],
+            state["recent"],
             state["shares"],
             state["top"],
             state["last"],
@@ -272,6 +275,7 @@ class Portfolio(BaseRule):
         at = steps.N_LINEAR * (n + 1)
         state["linear"][at:at] = steps.LINEAR_STARTS
         state["winnow"][2 * n : 2 * n] = [1.0, 1.0]
+        state["recent"][n:n] = [1.0]
         at = _FIXED + 2 * steps.N_COPIES * n
         parts = [total / steps.PRIOR_TOTAL for total in self._totals()] * 2
         of_one = _shares_of_one(len(state["winnow"]) // 2)
@@ -285,6 +289,7 @@ class Portfolio(BaseRule):
         at = steps.N_LINEAR * (place + 1)
         del state["linear"][at : at + steps.N_LINEAR]
         del state["winnow"][2 * place : 2 * place + 2]
+        del state["recent"][place]
         at = _FIXED + 2 * steps.N_COPIES * place
         del state["shares"][at : at + 2 * steps.N_COPIES]
         del state["fitted"][place : place + 1]
@@ -312,7 +317,7 @@ class Portfolio(BaseRule):
         """Make a rule from its snapshot."""
         state, n_learners = read_portfolio(snapshot, cls)
         rule, wanted = cls(n_learners), cls(n_learners + bool(state["fitted"]))._state
-        wanted["fitted"] = state["fitted"] and [0.0] * n_learners
+        wanted["recent"], wanted["fitted"] = rule._state["recent"], state["fitted"] and [0.0] * n_learners
         for name, values in state.items():
             if len(values) != len(wanted[name]):
                 raise SnapshotError(

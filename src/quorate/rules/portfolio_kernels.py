@@ -80,7 +80,7 @@ def run_portfolio(
     arrays = {name: np.array(values, np.float64) for name, values in state.items()}
     decisions = np.empty(len(votes), np.int8)
     table = np.array(tables)
-    kept = (arrays["linear"], arrays["winnow"], arrays["shares"], arrays["top"], arrays["last"])
+    kept = (arrays["linear"], arrays["winnow"], arrays["recent"], arrays["shares"], arrays["top"], arrays["last"])
     if arrivals is None and trace is None:
         _at_once(votes, labels, *kept, table, decisions)
     else:
@@ -109,6 +109,7 @@ def _at_once(
     labels: NDArray[np.int8],
     linear: Any,
     winnow: Any,
+    recent: Any,
     shares: Any,
     top: Any,
     last: Any,
@@ -120,9 +121,9 @@ def _at_once(
     scratch = np.zeros(steps.N_SCRATCH)
     for slot in range(len(votes)):
         row = votes[slot]
-        _ask(row, last[0], linear, winnow, answers, scratch)
+        _ask(row, last[0], linear, winnow, recent, answers, scratch)
         decisions[slot] = _weigh(row, answers, shares, top, copies, tables, scratch)
-        _learn(row, labels[slot], answers, copies, linear, winnow, shares, top, last, tables, scratch)
+        _learn(row, labels[slot], answers, copies, linear, winnow, recent, shares, top, last, tables, scratch)
 
 
 @_compiled
@@ -133,6 +134,7 @@ def _late(
     learned: NDArray[np.int64],
     linear: Any,
     winnow: Any,
+    recent: Any,
     shares: Any,
     top: Any,
     last: Any,
@@ -150,7 +152,7 @@ def _late(
     done = 0
     point = 0
     for slot in range(len(votes)):
-        _ask(votes[slot], last[0], linear, winnow, answers[slot], scratch)
+        _ask(votes[slot], last[0], linear, winnow, recent, answers[slot], scratch)
         decisions[slot] = _weigh(votes[slot], answers[slot], shares, top, copies[slot], tables, scratch)
         while done < learned[slot]:
             late = order[done]
@@ -158,7 +160,7 @@ def _late(
                 shares_kept[point] = shares
                 top_kept[point] = top
                 point += 1
-            _ask(votes[late], answers[late, 2] * abs(last[0]), linear, winnow, spare, scratch)
+            _ask(votes[late], answers[late, 2] * abs(last[0]), linear, winnow, recent, spare, scratch)
             _weigh(votes[late], answers[late], shares, top, spare_copies, tables, scratch)
             _learn(
                 votes[late],
@@ -167,6 +169,7 @@ def _late(
                 copies[late],
                 linear,
                 winnow,
+                recent,
                 shares,
                 top,
                 last,

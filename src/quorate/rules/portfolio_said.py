@@ -13,7 +13,7 @@ _NOTE_DIGITS = steps.N_MEMBERS - 3 + steps.N_COPIES  # base 4, one for each of t
 def is_note(number: int) -> bool:
     """Whether a number can be a note.
 
-    >>> is_note(11184789), is_note(3)
+    >>> is_note(44673685), is_note(3)
     (True, False)
     """
     digits = _digits(number)
@@ -59,14 +59,14 @@ class Said:
         self.copies[:] = answers[-steps.N_COPIES :]
 
     def note(self) -> int:
-        """What they say, as a number of 24 bits."""
+        """What they say, as a number of 26 bits."""
         note = 0
         for answer in reversed([*self.answers[_VARYING], *self.copies]):
             note = 4 * note + int(answer) + 1
         return note
 
     def _ask(self, state: dict[str, list[float]], votes: tuple[int, ...], memory: float) -> None:
-        steps.ask(votes, memory, state["linear"], state["winnow"], self.answers, self.sums)
+        steps.ask(votes, memory, state["linear"], state["winnow"], state["recent"], self.answers, self.sums)
 
     def _weigh(self, state: dict[str, list[float]], votes: tuple[int, ...], tables: list[float]) -> None:
         self.decision = steps.weigh(votes, self.answers, state["shares"], state["top"], self.copies, tables, self.sums)

@@ -22,6 +22,7 @@ class _State(msgspec.Struct):
     rule: str
     linear: list[float]
     winnow: list[float]
+    recent: list[float]
     shares: list[float]
     top: list[float]
     last: list[float]
@@ -43,14 +44,14 @@ def read_portfolio(snapshot: dict[str, Any], kind: type) -> tuple[dict[str, list
         raise SnapshotError("snapshot field 'winnow' has no weights; there must be two a learner")
     state = {
         name: [float(value) for value in getattr(read, name)]
-        for name in ("linear", "winnow", "shares", "top", "last", "fitted")
+        for name in ("linear", "winnow", "recent", "shares", "top", "last", "fitted")
     }
     for name, values in state.items():
         if not all(map(math.isfinite, values)):
             raise SnapshotError(f"snapshot field {name!r} holds a number that is not finite")
         if max(map(abs, values), default=0.0) > MOST:
             raise SnapshotError(f"snapshot field {name!r} holds a number above {MOST:g}; none ever becomes so large")
-    for name in ("winnow", "shares", "top"):
+    for name in ("winnow", "recent", "shares", "top"):
         if min(state[name], default=0.0) < 1 / MOST:
             raise SnapshotError(f"snapshot field {name!r} holds a weight that is not above 0")
     if not all(is_whole(weight) for weight in read.fitted):

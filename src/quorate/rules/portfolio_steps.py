@@ -43,13 +43,14 @@ MEMBERS = (
     "logistic 0.004",
     "Winnow2 for +1",
     "Winnow2 for -1",
+    "FixedShare",
     "plain majority",
 )
 N_MEMBERS = len(MEMBERS)
-N_SCRATCH = 28
+N_SCRATCH = 31
 #: What each starts with, and is given of what is shared; and all learners, and all their opposites, together. Over a
 #: long stretch of one label nobody is told from a constant, and this alone decides who is believed when it ends.
-PRIOR = (0.05, 0.05, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0)
+PRIOR = (0.05, 0.05, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 0.5, 2.0)
 PRIOR_LEARNERS = (2.0, 0.1)
 PRIOR_TOTAL = math.fsum((*PRIOR, *PRIOR_LEARNERS))
 #: The linear members: PWM, its average, and the three regressions.
@@ -58,6 +59,9 @@ LINEAR_RATES = (0.0, 0.0, 0.1, 0.02, 0.004)  # the step of each regression
 LINEAR_STARTS = (0.0, 0.0, 0.5, 0.1, 0.02)  # how far each believes a learner at first: five steps
 MEMORY = 1 / 2048  # of the average: the part of it that a label makes new
 WINNOW_MAX = 2.0**30
+#: What FixedShare takes from a learner that was wrong, and what each gives to the others.
+FIXED_RATE = 0.5
+FIXED_SHARE = 0.25
 #: Four copies of the shares, from quick to slow: what a wrong member loses, and how much is shared where all err.
 N_COPIES = 4
 COPY_RATES = (0.5, 0.2, 0.05, 0.0125)
@@ -71,11 +75,11 @@ TOP_SHARE = 0.00004
 
 # 1 / (1 + exp(x)) from -16 to 16 in steps of 1/32, rounded, so that every library's exponential gives the same.
 _SIGMOID = tuple(round(2**40 / (1 + math.exp(place / 32 - 16))) / 2**40 for place in range(1025))
-#: All of these in one row, as compiled code looks up a tuple slowly: they begin at 0, 11, 15, 19, 24 and 1049.
+#: All of these in one row, as compiled code looks up a tuple slowly: they begin at 0, 12, 16, 20, 25 and 1050.
 TABLES = [*PRIOR, *COPY_RATES, *COPY_SHARES, *LINEAR_RATES, *_SIGMOID, *PRIOR_LEARNERS]
 
 
-def ask(votes: Any, memory: Any, linear: Any, winnow: Any, answers: Any, scratch: Any) -> None:
+def ask(votes: Any, memory: Any, linear: Any, winnow: Any, recent: Any, answers: Any, scratch: Any) -> None:
     """Ask every member.
 
     Parameters
@@ -86,10 +90,13 @@ def ask(votes: Any, memory: Any, linear: Any, winnow: Any, answers: Any, scratch
         The weights of the linear members: five for the bias, five for each learner, five for the last label.
     winnow
         The weights of the two Winnows: two for each learner.
+    recent
+        The weights of FixedShare: one for each learner, but none for weights that were fitted.
     answers
         What the members of `MEMBERS` say is written there: -1, +1, or 0 for one that sleeps.
     scratch
-        Room for `N_SCRATCH` numbers; the first seven are the members' sums.
+        Room for `N_SCRATCH` numbers; the first seven are the members' sums, the last three FixedShare's: its sum, the
+        weights of those who voted, and how many these are.
     """
     n_learners = len(votes)
     at = 5 * n_learners + 5
@@ -99,8 +106,8 @@ def ask(votes: Any, memory: Any, linear: Any, winnow: Any, answers: Any, scratch
     m2 = linear[2] + linear[at + 2] * heard
     m3 = linear[3] + linear[at + 3] * heard
     m4 = linear[4] + linear[at + 4] * heard
-    up = down = 0.0
-    lean = 0
+    up = down = quick = whole = 0.0
+    lean = voting = 0
     for place in range(n_learners):
         vote = votes[place]
         if vote != 0:
@@ -113,8 +120,15 @@ def ask(votes: Any, memory: Any, linear: Any, winnow: Any, answers: Any, scratch
             m2 += linear[at + 2] * vote
             m3 += linear[at + 3] * vote
             m4 += linear[at + 4] * vote
+    for place in range(len(recent)):
+        vote = votes[place]
+        if vote != 0:
+            voting += 1
+            quick += recent[place] * vote
+            whole += recent[place]
     scratch[0], scratch[1], scratch[2], scratch[3], scratch[4] = m0, m1, m2, m3, m4
     scratch[5], scratch[6] = up, down
+    scratch[28], scratch[29], scratch[30] = quick, whole, voting
     answers[0] = 1
     answers[1] = -1
     answers[2] = 1 if memory > 0 else -1 if memory < 0 else 0
@@ -125,7 +139,8 @@ def ask(votes: Any, memory: Any, linear: Any, winnow: Any, answers: Any, scratch
     answers[7] = 1 if m4 > 0 else -1 if m4 < 0 else 0
     answers[8] = 1 if up >= 0.5 * n_learners else -1
     answers[9] = -1 if down >= 0.5 * n_learners else 1
-    answers[10] = 1 if lean > 0 else -1 if lean < 0 else 0
+    answers[10] = 0 if memory == 0 else 1 if quick > 0 else -1 if quick < 0 else 0
+    answers[11] = 1 if lean > 0 else -1 if lean < 0 else 0
 
 
 def weigh(votes: Any, answers: Any, shares: Any, top: Any, copies: Any, tables: Any, scratch: Any) -> int:
@@ -136,7 +151,7 @@ def weigh(votes: Any, answers: Any, shares: Any, top: Any, copies: Any, tables: 
     votes, answers
         What the learners and the other members say.
     shares
-        Of each member four, one a copy; the eleven of `MEMBERS`, then each learner and its opposite.
+        Of each member four, one a copy; those of `MEMBERS`, then each learner and its opposite.
     top
         The shares of the copies.
     copies
@@ -147,7 +162,7 @@ def weigh(votes: Any, answers: Any, shares: Any, top: Any, copies: Any, tables: 
         Numbers 7 to 15: for each copy how far its shares lean to +1, and how much of them is awake; and of the prior.
     """
     n_learners = len(votes)
-    pair = (tables[1049] + tables[1050]) / n_learners
+    pair = (tables[1050] + tables[1051]) / n_learners
     awake = c0 = c1 = c2 = c3 = t0 = t1 = t2 = t3 = 0.0
     for member in range(N_MEMBERS):
         answer = answers[member]
@@ -193,6 +208,7 @@ def learn(
     copies: Any,
     linear: Any,
     winnow: Any,
+    recent: Any,
     shares: Any,
     top: Any,
     last: Any,
@@ -207,7 +223,7 @@ def learn(
         Of the slot.
     answers, copies
         What members and copies said when the slot was decided.
-    linear, winnow, shares, top, last, tables
+    linear, winnow, recent, shares, top, last, tables
         As for `ask` and `weigh`; all but the last are changed. The label is written to `last`: half of it until one has
         come of a slot that was decided when another had come. What the last label is worth depends on how late it
         is, and before that nothing tells.
@@ -222,10 +238,10 @@ def learn(
     for copy in range(N_COPIES):
         total = scratch[11 + copy]
         erring = 0.5 * (total - scratch[7 + copy] * label)
-        given = tables[15 + copy] * (erring / total + SHARE_LEAST)
+        given = tables[16 + copy] * (erring / total + SHARE_LEAST)
         kept = max(total, AWAKE_LEAST)
-        scratch[16 + copy] = kept / (total - tables[11 + copy] * erring) * (1.0 - given)
-        scratch[20 + copy] = scratch[16 + copy] * tables[11 + copy]
+        scratch[16 + copy] = kept / (total - tables[12 + copy] * erring) * (1.0 - given)
+        scratch[20 + copy] = scratch[16 + copy] * tables[12 + copy]
         scratch[24 + copy] = given * kept * awake
     k0, k1, k2, k3 = scratch[16], scratch[17], scratch[18], scratch[19]  # what one that is right is multiplied by
     d0, d1, d2, d3 = scratch[20], scratch[21], scratch[22], scratch[23]  # so much less if it is wrong
@@ -240,8 +256,8 @@ def learn(
             shares[at + 1] = shares[at + 1] * (k1 - d1 * erred) + g1 * gift
             shares[at + 2] = shares[at + 2] * (k2 - d2 * erred) + g2 * gift
             shares[at + 3] = shares[at + 3] * (k3 - d3 * erred) + g3 * gift
-    gift = tables[1049] / n_learners
-    lesser = tables[1050] / n_learners
+    gift = tables[1050] / n_learners
+    lesser = tables[1051] / n_learners
     for place in range(n_learners):
         vote = votes[place]
         if vote != 0:
@@ -256,6 +272,16 @@ def learn(
             shares[at + 5] = shares[at + 5] * (k1 - d1 * right) + g1 * lesser
             shares[at + 6] = shares[at + 6] * (k2 - d2 * right) + g2 * lesser
             shares[at + 7] = shares[at + 7] * (k3 - d3 * right) + g3 * lesser
+    # Those who voted have 1 each on average again, and give to each other; who is absent keeps what it had.
+    voting = scratch[30]
+    given = FIXED_SHARE / (voting - 1.0) if voting > 1.0 else 0.0
+    scale = (1.0 - FIXED_SHARE - given) * voting if voting > 1.0 else 1.0
+    if voting > 0.0:
+        scale = scale / (scratch[29] * (1.0 - 0.5 * FIXED_RATE) + scratch[28] * label * (0.5 * FIXED_RATE))
+    flat, slope, given = scale * (1.0 - 0.5 * FIXED_RATE), scale * (0.5 * FIXED_RATE) * label, given * voting
+    for place in range(len(recent)):
+        vote, own = votes[place], recent[place]
+        recent[place] = own * (flat + slope * vote) + given if vote != 0 else own
     total = 0.0
     for copy in range(N_COPIES):
         if copies[copy] != label:
@@ -270,13 +296,13 @@ def learn(
     for rank in range(2, 5):
         at_table = (scratch[rank] * label + 16.0) * 32.0
         if at_table <= 0.0:
-            chance = tables[24]
+            chance = tables[25]
         elif at_table >= 1024.0:
-            chance = tables[1048]
+            chance = tables[1049]
         else:
             step = int(at_table)
-            chance = tables[24 + step] + (tables[25 + step] - tables[24 + step]) * (at_table - step)
-        scratch[rank] = tables[19 + rank] * chance * label
+            chance = tables[25 + step] + (tables[26 + step] - tables[25 + step]) * (at_table - step)
+        scratch[rank] = tables[20 + rank] * chance * label
     s0, s2, s3, s4 = scratch[0], scratch[2], scratch[3], scratch[4]
     linear[0] += s0
     linear[1] += (linear[0] - linear[1]) * MEMORY
