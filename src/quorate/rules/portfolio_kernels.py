@@ -11,7 +11,7 @@ import numpy as np
 
 from quorate.rules import portfolio_steps as steps
 from quorate.rules.inputs import learning_order
-from quorate.rules.kernels import compiled
+from quorate.rules.kernels import compiled, inlined
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,9 +23,9 @@ _compiled = partial(compiled, divisors_checked=False)
 # Numba's cache of `_at_once` and `_late` notices a change of this file only, and of the types they are called with, to
 # which a default belongs: this one changes with the steps.
 _STEPS = crc32(inspect.getsource(steps).encode())
-_ask = _compiled(steps.ask)
-_weigh = _compiled(steps.weigh)
-_learn = _compiled(steps.learn)
+_ask = inlined(steps.ask)
+_weigh = inlined(steps.weigh)
+_learn = inlined(steps.learn)
 
 
 class Trace:
