@@ -367,6 +367,19 @@ def test_a_cascade_is_not_changed_by_what_it_cannot_learn() -> None:
         Cascade(Ensemble([lambda x: True], classes=("n", "p")))
 
 
+def test_an_ensemble_says_what_it_trusts_if_its_rule_does() -> None:
+    models = {"u": lambda x: x["u"] > 0, "v": lambda x: x["v"] > 0}
+    ensemble = Ensemble(models)
+    for turn in range(50):
+        ensemble.learn_one({"u": turn % 3 - 1, "v": turn % 2}, turn % 3 == 2)
+    shares = ensemble.explain()
+    assert shares == ensemble.learner.rule.explain(["u", "v"])  # type: ignore[attr-defined]
+    assert sum(shares.values()) == pytest.approx(1)
+    assert shares["u"] > 4 * shares["v"]
+    with pytest.raises(LocalError, match="PWM does not explain what it trusts; its weights are in `weights`"):
+        Ensemble(models, rule=PWM).explain()
+
+
 def test_a_rule_is_given_by_name_by_class_or_as_it_is() -> None:
     models = [lambda x: x["u"] > 0, lambda x: x["v"] > 0]
     taught = Portfolio(2).fit([[1, -1]] * 50, [-1] * 50)

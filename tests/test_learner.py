@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from quorate import PWM, Decision, ExtendedPWM, Join, Label, Learner, Leave, Vote, Votes
+from quorate import PWM, Decision, ExtendedPWM, Join, Label, Learner, Leave, Portfolio, Vote, Votes
 from quorate.errors import LocalError, MembersError, MessageError, RemoteError, SlotError, StrangerError
 from quorate.learner import LIFE, Input, State
 
@@ -464,3 +464,14 @@ def test_the_table_of_life_is_whole() -> None:
                 continue
             _follows, action = LIFE[state][happening]
             assert callable(getattr(Fold, action))
+
+
+def test_a_rule_is_given_as_it_is_by_its_class_or_by_name() -> None:
+    rule = PWM(2)
+    assert Learner("a", ["a", "b"], rule).rule is rule
+    assert type(Learner("a", ["a", "b"], PWM).rule) is PWM
+    assert type(Learner("a", ["a", "b"], "Portfolio").rule) is Portfolio
+    assert Learner("a", ["a", "b"], lambda n: PWM(n, bias=False)).rule.n_learners == 2
+    for wrong, message in (("PMW", "did you mean 'PWM'"), (7, "rule is 7; give a rule"), (PWM(3), "for 3 learners")):
+        with pytest.raises(LocalError, match=message):
+            Learner("a", ["a", "b"], wrong)  # type: ignore[arg-type]

@@ -156,9 +156,9 @@ def test_the_dashboard_asks_only_for_metrics_there_are() -> None:
     from quorate.runtime.metrics import _COUNTERS, _GAUGES
 
     known = {f"quorate_{name}_total" for name in _COUNTERS} | {f"quorate_{name}" for name in _GAUGES}
-    known |= {"quorate_live", "quorate_weight"}
+    known |= {"quorate_live", "quorate_share", "quorate_weight"}
     dashboard = json.loads((ROOT / "deploy" / "grafana-dashboard.json").read_text())
     asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
-    assert len(asked) == 8
+    assert len(asked) == 9
     for expression in asked:
         assert set(re.findall(r"quorate_\w+", expression)) <= known

@@ -520,7 +520,7 @@ def naive_fixed_share(votes: list[list[int]], labels: list[int]) -> list[int]:
         for place in awake:
             others = sum(lost[other] for other in awake if other != place)
             kept = lost[place] if len(awake) == 1 else lost[place] * Fraction(3, 4) + others / 4 / (len(awake) - 1)
-            weights[place] = (kept * len(awake) / whole).limit_denominator(10**18)
+            weights[place] = (Fraction(kept) * len(awake) / whole).limit_denominator(10**18)
     return said
 
 

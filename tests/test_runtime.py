@@ -15,8 +15,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from rich.console import Console
 
 from quorate import Decision, Label, Learner, Portfolio, Vote, decode, encode
+from quorate.cli.standing import standing
 from quorate.errors import LocalError, LogError, ModelError, SourceError
 from quorate.events import Decisions
 from quorate.log import MemoryLog
@@ -428,12 +430,32 @@ def test_a_checkpoint_ahead_of_the_log_is_a_difference(tmp_path: Path) -> None:
 # Metrics
 
 
+def test_a_report_says_what_is_trusted_and_the_table_shows_the_largest() -> None:
+    learner = Learner("paris", ["paris", "tokyo"], Portfolio(2))
+    for slot in range(40):
+        learner.receive(Vote(slot, "paris", 1 if slot % 3 else -1)), learner.receive(Vote(slot, "tokyo", 1))
+        learner.close(slot)
+        learner.receive(Label(slot, 1 if slot % 3 else -1))
+    report = report_of("grid", Node(learner, MemoryLog()))
+    assert report.shares == learner.rule.explain(["paris", "tokyo"])  # type: ignore[attr-defined]
+    assert msgspec.json.decode(msgspec.json.encode(report), type=Report) == report
+    first, second = sorted(report.shares, key=lambda name: -report.shares[name])[:2]
+    old = report_of("grid", Node(Learner("tokyo", ["paris", "tokyo"]), MemoryLog()))
+    assert old.shares == {}
+    console = Console(width=120, file=io.StringIO())
+    console.print(standing([report, old]))
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "trusts" in text
+    assert f"{first} {report.shares[first]:.0%}, {second} {report.shares[second]:.0%}" in text
+    assert "0 0 0" in text
+
+
 def test_metrics_and_health() -> None:
     state = ["live"]
     report = report_of("grid", Node(Learner("paris", ["paris", "tokyo"]), MemoryLog()))
 
     def ask() -> list[Report]:
-        return [msgspec.structs.replace(report, state=state[0], decisions=7, weights=[0, 2, -1])]
+        return [msgspec.structs.replace(report, state=state[0], decisions=7, weights=[0, 2, -1], shares={"PWM": 0.25})]
 
     def fetch(path: str) -> tuple[int, str]:
         try:
@@ -448,6 +470,7 @@ def test_metrics_and_health() -> None:
         assert code == 200
         assert 'quorate_decisions_total{ensemble="grid",learner="paris"} 7.0' in text
         assert 'quorate_weight{ensemble="grid",learner="paris",member="tokyo"} -1.0' in text
+        assert 'quorate_share{ensemble="grid",learner="paris",member="PWM"} 0.25' in text
         assert 'quorate_live{ensemble="grid",learner="paris"} 1.0' in text
         assert fetch("/health")[0] == 200
         state[0] = "away"

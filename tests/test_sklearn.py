@@ -75,6 +75,36 @@ def test_partial_fit_is_prequential() -> None:
         assert model.rules_[0].weights == rule.weights
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_rows_of_a_batch_are_decided_before_their_labels_are_learned(n_classes: int) -> None:
+    """Of a stream whose labels come in runs: what the last label is worth depends on how late labels are."""
+    rng = np.random.default_rng(3)
+    y = np.cumsum(rng.random(600) < 0.1) % n_classes
+    X = y[:, None] + rng.normal(0, 1.5, (600, 2))
+    model = EnsembleClassifier(ONLINE)
+    rules, told_at_once = ([Portfolio(2) for _ in range(n_classes - 1)] for _ in range(2))
+    models = [SGDClassifier(random_state=0), GaussianNB()]
+    for start in range(0, 600, 30):
+        rows = slice(start, start + 30)
+        places = np.full((30, 2), -1)
+        if start:
+            places = np.column_stack([each.predict(X[rows]) for each in models])
+        for stage, rule in enumerate(rules):
+            place = n_classes - 1 - stage
+            asked = [row for row in range(30) if y[start + row] <= place]
+            votes = [[0 if said < 0 else 1 if said == place else -1 for said in places[row]] for row in asked]
+            notes = [rule.note(each) for each in votes]
+            for row, each, note in zip(asked, votes, notes, strict=True):
+                rule.update(each, 1 if y[start + row] == place else -1, note=note)
+            told_at_once[stage].run(votes, np.where(y[start:][asked] == place, 1, -1))
+        for each in models:
+            each.partial_fit(X[rows], y[rows], classes=range(n_classes))
+        model.partial_fit(X[rows], y[rows], classes=range(n_classes))
+        assert [rule.snapshot() for rule in model.rules_] == [rule.snapshot() for rule in rules]
+    for rule, other in zip(rules, told_at_once, strict=True):
+        assert other.explain()["last label"] > 1.5 * rule.explain()["last label"]
+
+
 def test_fixed_estimators_are_given_fitted_and_stay_so() -> None:
     X, y = load_iris(return_X_y=True)
     fitted = LogisticRegression(max_iter=500).fit(X, y)

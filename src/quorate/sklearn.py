@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from quorate._extras import load
-from quorate.rules import Rule, made_rule
+from quorate.rules import BaseRule, Rule, made_rule
 from quorate.rules.shares import cascade_shares, share_behind
 
 load("sklearn", "quorate.sklearn")
@@ -118,6 +118,9 @@ class EnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Go on with more rows: the votes of the models as they are teach the rule, then the models learn.
 
+        All rows of a call are decided before the label of any is learned, as whoever predicts and then learns a batch
+        decides them. So the last label, which a portfolio listens to, is that of the batch before.
+
         Parameters
         ----------
         X, y
@@ -137,7 +140,7 @@ class EnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"y holds {unknown[0]!r}, which is not among the classes {known.tolist()}")
         if first:
             self._begin(known)
-        self._learn(self._answers(X), y)
+        self._learn(self._answers(X), y, together=True)
         if not self.fixed:
             for estimator in self.estimators_:
                 estimator.partial_fit(X, y, classes=self.classes_)
@@ -197,12 +200,16 @@ class EnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         places = np.minimum(np.searchsorted(self.classes_, answers), len(self.classes_) - 1)
         return np.where(self.classes_[places] == answers, places, -1)
 
-    def _learn(self, answers: NDArray[np.int64], y: NDArray[Any]) -> None:
+    def _learn(self, answers: NDArray[np.int64], y: NDArray[Any], *, together: bool = False) -> None:
         truth = np.searchsorted(self.classes_, y)
         for stage, rule in enumerate(self.rules_):
             place = len(self.classes_) - 1 - stage
             asked = truth <= place  # later classes were told apart by earlier stages
-            rule.run(_votes(answers[asked], place), np.where(truth[asked] == place, 1, -1))
+            votes, labels = _votes(answers[asked], place), np.where(truth[asked] == place, 1, -1)
+            if together and isinstance(rule, BaseRule) and hasattr(rule, "note"):
+                rule.run(votes, labels, np.full(len(labels), len(labels) - 1))
+            else:  # others do not care when a slot was decided
+                rule.run(votes, labels)
 
     def _shares(self, answers: NDArray[np.int64]) -> list[float]:
         """The share behind each class, the classes in their order."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -29,19 +29,22 @@ def with_missing(config: Config, found: Sequence[Report]) -> list[Report]:
 
 
 def standing(rows: Sequence[Report], *, title: str | None = None) -> Table:
-    """A row a learner: where it is, how far behind, how often wrong, and what the others weigh there.
+    """A row a learner: where it is, how far behind, how often wrong, and whom it trusts.
 
-    In a narrow terminal the weights for slots where somebody was absent are left out.
+    That are the largest shares of a rule that has some, as a portfolio, and the weights of another, the bias first. A
+    narrow terminal has room for fewer shares, and leaves out the weights for slots where somebody was absent.
     """
     ahead = max((report.slot for report in rows), default=-1)
-    names = ("", "", "slot", "behind", "waiting", "wrong", "late", "faults", "weights")
+    trust = "trusts" if any(report.shares for report in rows) else "weights"
+    names = ("", "", "slot", "behind", "waiting", "wrong", "late", "faults", trust)
     table = Table(*names, title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for column in table.columns[2:8]:
         column.justify = "right"
+    wide = Console().width >= WIDE
     for report in rows:
         there = report.state != "gone"
-        weights = shown(report.weights)
-        if any(report.weights_asynchronous) and Console().width >= WIDE:
+        weights = largest(report.shares, 3 if wide else 2) if report.shares else shown(report.weights)
+        if any(report.weights_asynchronous) and wide:
             weights += "  /  " + shown(report.weights_asynchronous)
         table.add_row(
             report.learner,
@@ -55,6 +58,16 @@ def standing(rows: Sequence[Report], *, title: str | None = None) -> Table:
             weights,
         )
     return table
+
+
+def largest(shares: Mapping[str, float], n_shown: int) -> str:
+    """The largest shares, the largest first.
+
+    >>> largest({"paris": 0.2, "not paris": 0.05, "PWM": 0.75}, 2)
+    'PWM 75%, paris 20%'
+    """
+    chosen = sorted(shares, key=lambda name: -shares[name])[:n_shown]
+    return ", ".join(f"{name} {shares[name]:.0%}" for name in chosen)
 
 
 def shown(weights: Sequence[float]) -> str:

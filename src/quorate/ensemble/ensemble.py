@@ -14,7 +14,7 @@ from quorate.ensemble.views import View, Views
 from quorate.errors import LabelError, LocalError, MembersError, ModelError
 from quorate.events import Decision, Label, Vote
 from quorate.learner import Learner, checked_slot
-from quorate.rules import Rule, made_rule
+from quorate.rules import ExplainingRule, Rule, made_rule
 from quorate.rules.shares import share_behind
 
 __all__ = ["Ensemble"]
@@ -62,7 +62,7 @@ class Ensemble(base.Classifier):
     ... )
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
     Accuracy: 81.36%
-    >>> shares = model.learner.rule.explain(model.learner.members)
+    >>> shares = model.explain()
     >>> max(shares, key=shares.get)
     'logistic 0.02'
 
@@ -149,6 +149,13 @@ class Ensemble(base.Classifier):
         """The rule's weight of each learner, and of the bias."""
         return dict(zip(["bias", *self._learner.members], self._learner.rule.weights, strict=True))
 
+    def explain(self) -> dict[str, float]:
+        """What the rule trusts, as parts of 1, if it is one that says so, as a portfolio does."""
+        rule = self._learner.rule
+        if not isinstance(rule, ExplainingRule):
+            raise LocalError(f"{type(rule).__name__} does not explain what it trusts; its weights are in `weights`")
+        return rule.explain(self._learner.members)
+
     def vote_one(self, x: Any) -> dict[str, int]:
         """Ask every model: -1, +1, or 0 where a learner abstains."""
         return {
@@ -167,7 +174,12 @@ class Ensemble(base.Classifier):
         return {self.classes[0]: 1 - share, self.classes[1]: share}
 
     def learn_one(self, x: Any, y: Any) -> None:
-        """Learn from an instance and its label: first the rule from the votes, then the models."""
+        """Learn from an instance and its label: first the rule from the votes, then the models.
+
+        The slot is decided here, with the models and weights of now. For labels that come late, also those of River's
+        `delay=`, that is not what was predicted: call `decide_one` when the instance comes and `label_one` when its
+        label does, or let `quorate.evaluate.prequential` do it.
+        """
         self._label_of(y)  # refuses what is neither class before anything is decided
         self.label_one(self.decide_one(x).slot, y)
 

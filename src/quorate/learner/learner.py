@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from msgspec import UNSET
@@ -19,7 +19,7 @@ from quorate.learner.membership import Membership, checked_name
 from quorate.learner.quick import close, learn, record
 from quorate.learner.slots import LABEL_BITS
 from quorate.packing import unpack
-from quorate.rules import ExtendedPWM, Rule
+from quorate.rules import ExtendedPWM, Rule, made_rule
 
 __all__ = ["Learner"]
 
@@ -37,7 +37,8 @@ class Learner:
     members
         The names of those who vote, in the order of the rule's weights.
     rule
-        How votes become a decision. Default: `ExtendedPWM` for these members.
+        How votes become a decision: a rule for as many members, which learns in place, its class or its name. Default:
+        `ExtendedPWM`.
     horizon
         How many later slots may be closed before a slot whose label has not come is given up.
     open_slots_max
@@ -65,22 +66,21 @@ class Learner:
         self,
         name: str,
         members: Sequence[str],
-        rule: Rule | None = None,
+        rule: Rule | Callable[[int], Rule] | str | None = None,
         horizon: int = 1000,
         open_slots_max: int | None = None,
     ) -> None:
         self._name = checked_name(name)
         membership = Membership(members)
         n_learners = len(membership.members)
-        if rule is None:
-            rule = ExtendedPWM(n_learners)
-        if rule.n_learners != n_learners:
-            raise MembersError(f"the rule is for {rule.n_learners} learners, but {n_learners} members were given")
+        chosen = _rule(rule, n_learners)
+        if chosen.n_learners != n_learners:
+            raise MembersError(f"the rule is for {chosen.n_learners} learners, but {n_learners} members were given")
         check_limit("horizon", horizon, least=0)
         if open_slots_max is None:
             open_slots_max = max(horizon, 1024)
         check_limit("open_slots_max", open_slots_max, least=1)
-        self._fold = Fold(membership, rule, horizon, open_slots_max)
+        self._fold = Fold(membership, chosen, horizon, open_slots_max)
 
     # What it is, and how it stands
 
@@ -325,3 +325,12 @@ class Learner:
     def _check(self, event: Event) -> None:
         if reason := fault_of(event):
             raise MessageError(f"bad {type(event).__name__.lower()}: {reason}")
+
+
+def _rule(rule: Rule | Callable[[int], Rule] | str | None, n_learners: int) -> Rule:
+    """What was given, the very same if it is a rule: it need not have all that `Rule` names."""
+    if rule is None:
+        return ExtendedPWM(n_learners)
+    if isinstance(rule, type | str) or not hasattr(rule, "predict"):
+        return made_rule(rule, n_learners)
+    return rule  # type: ignore[return-value]

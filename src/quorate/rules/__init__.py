@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from quorate.errors import LocalError, MembersError
 from quorate.rules.adaboost_weights import AdaBoostWeights
 from quorate.rules.average_majority import AverageMajority
-from quorate.rules.base import BaseRule, FittingRule, NotingRule, Rule
+from quorate.rules.base import BaseRule, ExplainingRule, FittingRule, NotingRule, Rule
 from quorate.rules.baselines import MajorityClass, PreviousLabel
 from quorate.rules.blum_majority import BlumMajority
 from quorate.rules.extended_pwm import ExtendedPWM
@@ -35,6 +35,7 @@ __all__ = [
     "AverageMajority",
     "BaseRule",
     "BlumMajority",
+    "ExplainingRule",
     "ExtendedPWM",
     "FittingRule",
     "FixedShare",

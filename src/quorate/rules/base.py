@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["BaseRule", "FittingRule", "NotingRule", "Rule", "read_state", "read_versioned"]
+__all__ = ["BaseRule", "ExplainingRule", "FittingRule", "NotingRule", "Rule", "read_state", "read_versioned"]
 
 
 @runtime_checkable
@@ -100,6 +100,14 @@ class NotingRule(Rule, Protocol):
         self, votes: Sequence[int], label: int, *, synchronous: bool | None = None, note: int | None = None
     ) -> bool:
         """Learn from one labelled slot, with its note; without, as if it had been decided just now."""
+
+
+@runtime_checkable
+class ExplainingRule(Rule, Protocol):
+    """A rule that can say what it trusts, where its weights do not: reports and metrics show that, too."""
+
+    def explain(self, names: Sequence[str] | None = None) -> dict[str, float]:
+        """The share of each of what it tracks, together 1; `names` are the learners', in order."""
 
 
 @runtime_checkable

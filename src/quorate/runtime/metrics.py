@@ -53,12 +53,18 @@ class _Collector:
                 yield family
         live = core.GaugeMetricFamily("quorate_live", "Whether it has caught up and has its log.", labels=names)
         weight = core.GaugeMetricFamily("quorate_weight", "The rule's weights.", labels=[*names, "member"])
+        share = core.GaugeMetricFamily(
+            "quorate_share", "What the rule trusts, as parts of 1.", labels=[*names, "member"]
+        )
         for report in reports:
             live.add_metric([report.ensemble, report.learner], float(report.state == "live"))
             for member, value in zip(["bias", *report.members], report.weights, strict=False):
                 weight.add_metric([report.ensemble, report.learner, member], value)
+            for member, value in report.shares.items():
+                share.add_metric([report.ensemble, report.learner, member], value)
         yield live
         yield weight
+        yield share
 
 
 class _Server(ThreadingMixIn, WSGIServer):

@@ -8,7 +8,7 @@ import msgspec
 
 from quorate.learner import Learner
 from quorate.node import Node
-from quorate.rules import ExtendedPWM
+from quorate.rules import ExplainingRule, ExtendedPWM
 
 __all__ = ["Report", "report_of", "report_of_learner"]
 
@@ -32,6 +32,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         not be used, events that wait for the log.
     weights, weights_asynchronous
         The rule's, the bias first; where some were absent, if the rule tells these apart.
+    shares
+        What the rule trusts, if it says so, as a portfolio does.
     idle
         Whether it has nothing more to do.
     """
@@ -55,6 +57,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     unsent: int = 0
     weights: list[float] = []
     weights_asynchronous: list[float] = []
+    shares: dict[str, float] = {}
     idle: bool = False
 
     @property
@@ -102,4 +105,5 @@ def report_of_learner(ensemble: str, learner: Learner, *, state: str, position: 
         faults=faults,
         weights=list(rule.weights),
         weights_asynchronous=list(rule.weights_asynchronous) if isinstance(rule, ExtendedPWM) else [],
+        shares=rule.explain(learner.members) if isinstance(rule, ExplainingRule) else {},
     )
