@@ -16,12 +16,18 @@ from quorate._extras import load
 from quorate.cli.output import Output, check_writable, print_json, progress_bar
 from quorate.errors import LocalError
 from quorate.evaluate import Comparison, compare, model_from_text, rolling_mean
-from quorate.rules import BASELINES
+from quorate.evaluate.compare import UNFITTED
 
-__all__ = ["draw", "show"]
+__all__ = ["draw", "largest_shares", "show"]
 
 #: The rule to take where one knows nothing of the stream.
 RECOMMENDED = "Portfolio"
+_STYLES: dict[str, dict[str, Any]] = {
+    RECOMMENDED: {"color": "crimson", "linestyle": "-", "linewidth": 2.5, "zorder": 3},
+    UNFITTED: {"color": "crimson", "linestyle": "--", "linewidth": 1.2, "zorder": 3},
+    "PreviousLabel": {"color": "black", "linestyle": ":", "linewidth": 1.0},
+    "MajorityClass": {"color": "black", "linestyle": "--", "linewidth": 1.0},
+}
 
 
 def show(
@@ -113,13 +119,19 @@ def _print(comparison: Comparison, out: Path) -> None:
         )
     console.print(
         f"Written to {out}: compare.json, compare.parquet (every slot), compare.png"
-        + (", portfolio.json (as it begins: ensemble.rule_file)" if RECOMMENDED in comparison.decisions[0] else ""),
+        + (
+            ", portfolio.json (as it begins, for these models: ensemble.rule_file)"
+            if RECOMMENDED in comparison.decisions[0]
+            else ""
+        ),
         highlight=False,
     )
 
 
 def draw(comparison: Comparison, trusted: dict[str, Any] | None, out: Path) -> None:
     """Draw the rolling error of each rule and baseline, of the first repeat, and what the portfolio trusted."""
+    from cycler import cycler
+    from matplotlib import color_sequences
     from matplotlib.figure import Figure
 
     labels = comparison.recordings[0].labels
@@ -128,23 +140,37 @@ def draw(comparison: Comparison, trusted: dict[str, Any] | None, out: Path) -> N
     figure = Figure(figsize=(11, 3 * sum(heights)), layout="constrained")
     axes, *below = figure.subplots(len(heights), squeeze=False, height_ratios=heights)[:, 0]
     step = max(1, len(labels) // 5000)  # more points than pixels only cost time
+    colours = [colour for place, colour in enumerate(color_sequences["tab10"]) if place != 3]  # which is red
+    axes.set_prop_cycle(cycler(linestyle=["-", "-."]) * cycler(color=colours))
+    most = 0.0
     for row in comparison.rows:
         if row.kind == "learner":
             continue
         errors = rolling_mean(comparison.decisions[0][row.name] != labels, window, step)
-        style = {"color": "black", "linewidth": 1.0} if row.name in BASELINES else {"linewidth": 1.5}
-        if row.name == RECOMMENDED:
-            style = {"color": "crimson", "linewidth": 2.5, "zorder": 3}
-        line = {"PreviousLabel": ":", "MajorityClass": "--"}.get(row.name, "-")
         label = f"{row.name}  {row.mean('error'):.2%}"
-        axes.plot(range(0, len(labels), step), errors, linestyle=line, label=label, **style)
-    axes.set(xlabel="slot", ylabel=f"wrong, of the last {window}", xlim=(0, len(labels)), ylim=(0, None))
+        axes.plot(range(0, len(labels), step), errors, label=label, **_STYLES.get(row.name, {}))
+        most = max(most, float(errors[min(window // step, len(errors) - 1) :].max()))  # before, one slot is much
+    axes.set(xlabel="slot", ylabel=f"wrong, of the last {window}", xlim=(0, len(labels)))
+    axes.set_ylim(0, 1.05 * most or None)
     axes.set_title(f"{Path(comparison.facts['source']).name}: rolling error, and the error over all slots")
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9, frameon=False)
     for under in below:
         if trusted and trusted["slots"]:
-            under.stackplot(trusted["slots"], list(trusted["shares"].values()), labels=list(trusted["shares"]))
+            shown = largest_shares(trusted["shares"])
+            colours = [*color_sequences["Set3"][: len(shown) - 1], "whitesmoke"]
+            under.stackplot(trusted["slots"], list(shown.values()), labels=list(shown), colors=colours)
             under.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9, frameon=False)
         under.set(xlabel="slot", ylabel="share", xlim=(0, len(labels)), ylim=(0, 1))
         under.set_title(f"{RECOMMENDED}: what it trusted")
     figure.savefig(out, dpi=120)
+
+
+def largest_shares(shares: dict[str, list[float]], n_shown: int = 8) -> dict[str, list[float]]:
+    """The members that were trusted most, for long or at some time, in their order; and the others together.
+
+    >>> largest_shares({"ann": [0.1, 0.1], "PWM": [0.9, 0.0], "last label": [0.0, 0.9]}, n_shown=2)
+    {'PWM': [0.9, 0.0], 'last label': [0.0, 0.9], 'others': [0.1, 0.1]}
+    """
+    chosen = sorted(shares, key=lambda name: -sum(share * share for share in shares[name]))[:n_shown]
+    others = [round(1 - sum(each), 6) for each in zip(*(shares[name] for name in chosen), strict=True)]
+    return {name: series for name, series in shares.items() if name in chosen} | {"others": others}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +22,6 @@ def shares_over_time(
     recording: Recording,
     tuning: tuple[NDArray[np.int8], NDArray[np.int8]] | None = None,
     points: int = 200,
-    shown: int = 8,
 ) -> dict[str, Any]:
     """Run a portfolio over a recording, and give the shares of its members as they were at some labels.
 
@@ -35,8 +33,6 @@ def shares_over_time(
         Votes and labels from before, which the portfolio is fitted on. Default: it is not.
     points
         At how many labels, evenly spread.
-    shown
-        How many members are told apart, those with the largest mean share; the others are summed up as ``others``.
 
     Returns
     -------
@@ -51,8 +47,8 @@ def shares_over_time(
     >>> trusted["slots"], [round(share, 3) for share in trusted["shares"]["PWM"]]
     ([0, 100, 199], [0.07, 0.272, 0.282])
     """
-    if points < 1 or shown < 1:
-        raise LocalError(f"points is {points} and shown {shown}; give 1 or more of each")
+    if points < 1:
+        raise LocalError(f"points is {points}; give 1 or more")
     votes, labels = np.ascontiguousarray(recording.votes, np.int8), np.ascontiguousarray(recording.labels, np.int8)
     arrivals = np.asarray(recording.arrivals, np.int64)
     order, _ = learning_order(arrivals)
@@ -69,13 +65,5 @@ def shares_over_time(
     shares = trace.shares.reshape(len(labels_shown), -1, steps.N_COPIES)
     shares = shares / shares.sum(axis=1, keepdims=True)
     by_member = np.einsum("pmc,pc->pm", shares, trace.top / trace.top.sum(axis=1, keepdims=True))
-    found = _largest(list(rule.explain(recording.names)), by_member, shown)
-    return {"slots": arrivals[order[labels_shown]].tolist(), "shares": found}
-
-
-def _largest(names: Sequence[str], shares: Any, shown: int) -> dict[str, list[float]]:
-    largest = np.sort(np.argsort(-shares.mean(axis=0), kind="stable")[:shown])
-    found = {names[place]: shares[:, place].round(6).tolist() for place in largest.tolist()}
-    if shown < len(names):
-        found["others"] = (1 - shares[:, largest].sum(axis=1)).round(6).tolist()
-    return found
+    found = zip(rule.explain(recording.names), by_member.T.round(6).tolist(), strict=True)
+    return {"slots": arrivals[order[labels_shown]].tolist(), "shares": dict(found)}
