@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quorate import PWM, best_static_rule, certify
+from quorate import PWM, Portfolio, best_static_rule, certify
+from quorate.bounds import TrackingCertificate
+from quorate.cli import tracked
 from quorate.errors import SourceError
 from quorate.evaluate import read_recording
 from quorate.paper import real_votes
@@ -48,7 +50,15 @@ def test_bounds_prints_writes_and_verifies(votes: Path, tmp_path: Path) -> None:
     proof = tmp_path / "proof.json"
     done = quorate("bounds", votes, "--label", "truth", "--certificate", proof, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    for text in ("PWM, what it did", "certificate", "proven", "B1 (Lemma 1)", "B2 (Lemma 2)", "B (Theorem 1)"):
+    for text in (
+        "PWM, what it did",
+        "Portfolio, unfitted, what it did",
+        "certificate",
+        "proven",
+        "B1 (Lemma 1)",
+        "B2 (Lemma 2)",
+        "B (Theorem 1)",
+    ):
         assert text in done.stdout
     checked = quorate("bounds", votes, "--label", "truth", "--verify", proof, cwd=tmp_path)
     assert checked.returncode == 0
@@ -78,11 +88,37 @@ def test_bounds_reads_what_compare_wrote(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     compared = {row["name"]: row for row in json.loads((tmp_path / "compare.json").read_text())["rows"]}
-    for rule in ("PWM", "ExtendedPWM"):
-        assert document["mistakes"][rule] / document["slots"] == compared[rule]["repeats"][0]["error"]
+    for rule, name in (("PWM", "PWM"), ("ExtendedPWM", "ExtendedPWM"), ("Portfolio", "Portfolio, unfitted")):
+        assert document["mistakes"][rule] / document["slots"] == compared[name]["repeats"][0]["error"]
         assert document["mistakes"][rule] <= document["certificates"][rule][-1]["mistakes_max"]
     names = [each["bound"] for each in document["paper"]]
     assert [name.partition(",")[0] for name in names[3:]] == ["Theorem 4", "Theorem 6", "Theorem 10"]
+
+    begun: list[str | Path] = ["--before", tmp_path / "portfolio.json"]
+    done = quorate("bounds", "compare.parquet", *begun, "--certificate", "c.json", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    fitted = json.loads(done.stdout)
+    assert fitted["mistakes"]["Portfolio"] / fitted["slots"] == compared["Portfolio"]["repeats"][0]["error"]
+    assert fitted["certificates"]["Portfolio"][0]["mistakes_max"] >= fitted["mistakes"]["Portfolio"]
+    assert fitted["mistakes"]["PWM"] == document["mistakes"]["PWM"]
+    checked = quorate("bounds", "compare.parquet", *begun, "--verify", "c.json", "--json", cwd=tmp_path)
+    bound = fitted["certificates"]["Portfolio"][0]["mistakes_max"]
+    assert json.loads(checked.stdout)["Portfolio"]["mistakes_max"] == bound
+    for given, hint in ((begun[:0], "if the portfolio was fitted, give --before"), (begun, "is about")):
+        if given:  # of another beginning
+            (tmp_path / "portfolio.json").write_text(json.dumps(Portfolio(4).snapshot()))
+        refused = quorate("bounds", "compare.parquet", *given, "--verify", "c.json", cwd=tmp_path)
+        assert (refused.returncode, refused.stderr.count("\n")) == (3, 1)
+        assert hint in refused.stderr
+
+
+def test_bounds_of_a_recording_that_is_too_long_for_the_portfolio(votes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recording = read_recording(votes, "truth").recording
+    assert isinstance(tracked.tracked(recording, Portfolio(3))[1], TrackingCertificate)
+    monkeypatch.setattr(tracked, "SHARES_MAX", 7200)
+    assert tracked.tracked(recording, Portfolio(3))[1] == (
+        "a recording of at most 100 slots of so many learners is certified"
+    )
 
 
 def arrays(path: Path, **given: Any) -> Path:

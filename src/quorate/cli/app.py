@@ -144,7 +144,8 @@ def compare_command(
 @app.command(
     epilog="Examples: [bold]quorate bounds compare.parquet[/bold]; "
     "[bold]quorate bounds votes.csv --label truth --certificate proof.json[/bold]; "
-    "[bold]quorate bounds votes.csv --label truth --verify proof.json[/bold]"
+    "[bold]quorate bounds votes.csv --label truth --verify proof.json[/bold]; "
+    "[bold]quorate bounds compare.parquet --before portfolio.json[/bold]"
 )
 def bounds(
     file: Annotated[
@@ -156,15 +157,18 @@ def bounds(
     ] = None,
     confidence: Annotated[float, typer.Option(help="For what rests on that: with which probability it holds.")] = 0.95,
     time_limit: Annotated[float, typer.Option(min=0.01, help="Seconds for the best static rule.")] = 60.0,
+    before: Annotated[
+        Path | None, typer.Option(help="The portfolio as it began, fitted: the portfolio.json of compare.")
+    ] = None,
     certificate: Annotated[Path | None, typer.Option(help="The file to write the certificates to, as JSON.")] = None,
     verify: Annotated[Path | None, typer.Option(help="Only check certificates of this file against FILE.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show how wrong PWM can have been on recorded votes: the paper's bounds, certificates that hold, and P^O."""
+    """Show how wrong PWM and the portfolio can have been on recorded votes: bounds, certificates that hold, and P^O."""
     from quorate.cli import bounds as command
 
     if verify is not None:
-        command.verify(file, label, verify, as_json=as_json)
+        command.verify(file, label, verify, before=before, as_json=as_json)
         return
     command.show(
         file,
@@ -172,6 +176,7 @@ def bounds(
         probability=label_prob,
         confidence=confidence,
         time_limit_s=time_limit,
+        before=before,
         out=certificate,
         as_json=as_json,
     )

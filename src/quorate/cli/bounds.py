@@ -13,6 +13,7 @@ from quorate.bounds import (
     Certificate,
     PaperQuantities,
     StaticRule,
+    TrackingCertificate,
     best_static_rule,
     certify,
     paper_b1,
@@ -23,6 +24,7 @@ from quorate.bounds import (
     paper_theorem_6,
     paper_theorem_10,
 )
+from quorate.cli import tracked
 from quorate.cli.output import Output, check_writable, print_json, progress_bar
 from quorate.errors import LocalError, SourceError
 from quorate.evaluate import Recorded, Recording, decide, read_recording
@@ -42,6 +44,7 @@ def show(
     probability: float | None,
     confidence: float,
     time_limit_s: float,
+    before: Path | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -52,15 +55,19 @@ def show(
         task = bars.add_task("reading", total=None)
         recorded = read_recording(file, label)
         recording = recorded.recording
+        begun = tracked.begun(len(recording.names), before)
         bars.update(task, description="deciding")
         rules = {"PWM": PWM, "ExtendedPWM": ExtendedPWM} if (recording.votes == 0).any() else {"PWM": PWM}
         wrong = {name: _wrong(recording, make(len(recording.names))) for name, make in rules.items()}
         mistakes = {name: int(each.sum()) for name, each in wrong.items()}
         bars.update(task, description="certifying")
         certificates = {name: _certificates(recording, name, probability, confidence) for name in rules}
+        mistakes["Portfolio"], portfolio = tracked.tracked(recording, begun)
         bars.update(task, description=f"finding the best static rule (at most {time_limit_s:g} s)")
         static = _static(recording, time_limit_s)
-    best = {name: made[-1] for name, made in certificates.items()}
+    best: dict[str, Certificate | TrackingCertificate] = {name: made[-1] for name, made in certificates.items()}
+    if isinstance(portfolio, TrackingCertificate):
+        best["Portfolio"] = portfolio
     paper = _paper(recording, static, wrong, probability, confidence)
     if out is not None:
         out.write_text(json.dumps({name: each.document() for name, each in best.items()}) + "\n")
@@ -84,6 +91,11 @@ def show(
                 for each in made
             ]
             for name, made in certificates.items()
+        }
+        | {"Portfolio": [tracked.summary(portfolio)] if isinstance(portfolio, TrackingCertificate) else []},
+        "portfolio": {
+            "before": None if before is None else str(before),
+            "not_certified": portfolio if isinstance(portfolio, str) else None,
         },
         "best_static_rule": {
             "mistakes": static.mistakes,
@@ -101,8 +113,11 @@ def show(
         _print(document, recorded, out)
 
 
-def verify(file: Path, label: str, certificates: Path, *, as_json: bool) -> None:
-    """Check certificates that were written before against votes and labels."""
+def verify(file: Path, label: str, certificates: Path, *, before: Path | None, as_json: bool) -> None:
+    """Check certificates that were written before against votes and labels.
+
+    That of a portfolio is about one that begins as ``before`` has it.
+    """
     recording = read_recording(file, label).recording
     try:
         documents = json.loads(certificates.read_text())
@@ -110,8 +125,14 @@ def verify(file: Path, label: str, certificates: Path, *, as_json: bool) -> None
         raise SourceError(f"{certificates} holds no certificates: {error}") from None
     if not isinstance(documents, dict) or not documents:
         raise SourceError(f"{certificates} holds no certificates")
-    verified = {}
+    verified: dict[str, dict[str, Any]] = {}
     for name, document in documents.items():
+        if name == "Portfolio":
+            tracking = tracked.check(document, recording, before)
+            verified[name] = {"mistakes_max": tracking.mistakes_max, "slots": tracking.n_slots, "confidence": 1.0}
+            if not as_json:
+                _say_verified(name, "", tracking)
+            continue
         certificate = Certificate.from_document(document)
         certificate.verify(recording.votes, recording.labels, recording.arrivals)
         sure = (
@@ -127,13 +148,17 @@ def verify(file: Path, label: str, certificates: Path, *, as_json: bool) -> None
             "label_prob": certificate.observation_probability,
         }
         if not as_json:
-            Output().print(
-                f"{name}:{sure} at most {certificate.mistakes_max} mistakes in {certificate.n_slots} slots: it "
-                "follows, and is about these votes and labels",
-                highlight=False,
-            )
+            _say_verified(name, sure, certificate)
     if as_json:
         print_json(verified)
+
+
+def _say_verified(name: str, sure: str, certificate: Certificate | TrackingCertificate) -> None:
+    Output().print(
+        f"{name}:{sure} at most {certificate.mistakes_max} mistakes in {certificate.n_slots} slots: it "
+        "follows, and is about these votes and labels",
+        highlight=False,
+    )
 
 
 def _wrong(recording: Recording, rule: Any) -> NDArray[np.bool_]:
@@ -230,7 +255,8 @@ def _print(document: dict[str, Any], recorded: Recorded, out: Path | None) -> No
     for column in table.columns[1:3]:
         column.justify = "right"
     for rule, count in document["mistakes"].items():
-        table.add_row(f"{rule}, what it did", f"{count}", f"{count / labels:.2%}", "", style="bold")
+        how = ", unfitted" if rule == "Portfolio" and document["portfolio"]["before"] is None else ""
+        table.add_row(f"{rule}{how}, what it did", f"{count}", f"{count / labels:.2%}", "", style="bold")
     for rule, issued in recorded.decisions.items():
         known = recorded.recording.labels != 0
         wrong = int((issued != recorded.recording.labels)[known].sum())
@@ -246,6 +272,8 @@ def _print(document: dict[str, Any], recorded: Recorded, out: Path | None) -> No
                 f"≤ {each['error_max']:.2%}",
                 sure,
             )
+    if document["portfolio"]["not_certified"]:
+        table.add_row("Portfolio, certificate", "-", "-", document["portfolio"]["not_certified"])
     table.add_section()
     static = document["best_static_rule"]
     if "not_computed" in static:
