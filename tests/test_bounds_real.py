@@ -6,13 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 from quorate import PWM, Portfolio, best_static_rule, certify
 from quorate.bounds import TrackingCertificate
 from quorate.cli import tracked
-from quorate.errors import SourceError
+from quorate.errors import LocalError, SourceError
 from quorate.evaluate import read_recording
 from quorate.paper import real_votes
 from quorate.streams import NEVER
@@ -94,6 +95,8 @@ def test_bounds_reads_what_compare_wrote(tmp_path: Path) -> None:
     names = [each["bound"] for each in document["paper"]]
     assert [name.partition(",")[0] for name in names[3:]] == ["Theorem 4", "Theorem 6", "Theorem 10"]
 
+    done = quorate("bounds", "compare.parquet", cwd=tmp_path)
+    assert "Portfolio, as recorded" in " ".join(done.stdout.split())
     begun: list[str | Path] = ["--before", tmp_path / "portfolio.json"]
     done = quorate("bounds", "compare.parquet", *begun, "--certificate", "c.json", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -104,21 +107,48 @@ def test_bounds_reads_what_compare_wrote(tmp_path: Path) -> None:
     checked = quorate("bounds", "compare.parquet", *begun, "--verify", "c.json", "--json", cwd=tmp_path)
     bound = fitted["certificates"]["Portfolio"][0]["mistakes_max"]
     assert json.loads(checked.stdout)["Portfolio"]["mistakes_max"] == bound
-    for given, hint in ((begun[:0], "if the portfolio was fitted, give --before"), (begun, "is about")):
+    for given, hint in (
+        (begun[:0], "it is about was a fitted one: give --before"),
+        (begun, "portfolio.json (--before)"),
+    ):
         if given:  # of another beginning
             (tmp_path / "portfolio.json").write_text(json.dumps(Portfolio(4).snapshot()))
         refused = quorate("bounds", "compare.parquet", *given, "--verify", "c.json", cwd=tmp_path)
         assert (refused.returncode, refused.stderr.count("\n")) == (3, 1)
         assert hint in refused.stderr
+    refused = quorate("bounds", "compare.parquet", "--before", "nowhere.json", "--verify", "c.json", cwd=tmp_path)
+    assert (refused.returncode, "nowhere.json cannot be read" in refused.stderr) == (3, True)
 
 
 def test_bounds_of_a_recording_that_is_too_long_for_the_portfolio(votes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recording = read_recording(votes, "truth").recording
-    assert isinstance(tracked.tracked(recording, Portfolio(3))[1], TrackingCertificate)
-    monkeypatch.setattr(tracked, "SHARES_MAX", 7200)
-    assert tracked.tracked(recording, Portfolio(3))[1] == (
-        "a recording of at most 100 slots of so many learners is certified"
-    )
+    certificate = tracked.tracked(recording, Portfolio(3))[1]
+    assert isinstance(certificate, TrackingCertificate)
+    assert tracked.check(certificate.document(), recording, Portfolio(3), None) == certificate
+    monkeypatch.setattr(tracked, "SHARES_MAX", 7200)  # 72 a label
+    reason = "a recording of at most 100 labels of 3 learners is certified"
+    assert tracked.tracked(recording, Portfolio(3))[1] == reason
+    with pytest.raises(LocalError, match=f"cannot be checked here: only {reason}"):
+        tracked.check(certificate.document(), recording, Portfolio(3), None)
+    few = msgspec.structs.replace(recording, arrivals=np.where(np.arange(400) % 5 == 0, np.arange(400), NEVER))
+    assert isinstance(tracked.tracked(few, Portfolio(3))[1], TrackingCertificate)  # labels count, not slots
+
+
+def test_the_members_that_a_certificate_compares_with_have_the_names_of_the_file(tmp_path: Path) -> None:
+    generator = np.random.default_rng(1)
+    labels = np.where(generator.random(3000) < 0.5, 1, -1)
+    cast = np.where(generator.random((3000, 3)) < [1, 0.6, 0.55], labels[:, None], -labels[:, None])
+    rows = [",".join(map(str, [*row, label])) for row, label in zip(cast.tolist(), labels.tolist(), strict=True)]
+    (tmp_path / "file.csv").write_text("\n".join(["learner-3,learner-1,PWM,label", *rows]) + "\n")
+    done = quorate("bounds", "file.csv", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (made,) = json.loads(done.stdout)["certificates"]["Portfolio"]
+    assert made["argument"] == "beside learner-3, wrong 0 times"
+    assert made["mistakes_max"] < 400
+    (tmp_path / "short.csv").write_text("\n".join(["a,b,c,label", *rows[:20]]) + "\n")
+    done = quorate("bounds", "short.csv", "--json", cwd=tmp_path)
+    (made,) = json.loads(done.stdout)["certificates"]["Portfolio"]
+    assert (made["mistakes_max"], made["argument"]) == (20, "nothing follows for so few labels, or so many mistakes")
 
 
 def arrays(path: Path, **given: Any) -> Path:

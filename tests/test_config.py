@@ -104,7 +104,7 @@ def test_mistakes_are_named(tmp_path: Path, override: str, message: str) -> None
         (b"{}", "is a snapshot of 'None', not of Portfolio"),
         (b'{"rule":"Portfolio"}', "is no snapshot of Portfolio"),
         (json.dumps(PWM(2).snapshot()).encode(), "is a snapshot of 'PWM', not of Portfolio"),
-        (json.dumps(Portfolio(3).snapshot()).encode(), "is of a rule for 3 learners; this ensemble begins with 2"),
+        (json.dumps(Portfolio(3).snapshot()).encode(), "is of a rule for 3 learners; here there are 2"),
     ],
 )
 def test_a_file_that_is_no_rule_is_said(tmp_path: Path, content: bytes, message: str) -> None:

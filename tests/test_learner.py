@@ -472,6 +472,11 @@ def test_a_rule_is_given_as_it_is_by_its_class_or_by_name() -> None:
     assert type(Learner("a", ["a", "b"], PWM).rule) is PWM
     assert type(Learner("a", ["a", "b"], "Portfolio").rule) is Portfolio
     assert Learner("a", ["a", "b"], lambda n: PWM(n, bias=False)).rule.n_learners == 2
-    for wrong, message in (("PMW", "did you mean 'PWM'"), (7, "rule is 7; give a rule"), (PWM(3), "for 3 learners")):
+    for wrong, message in (
+        ("PMW", "did you mean 'PWM'"),
+        (7, "rule is 7; give a rule"),
+        (PWM(3), "for 3 learners"),
+        (str, "rule makes '2' of 2 learners; give a rule"),
+    ):
         with pytest.raises(LocalError, match=message):
             Learner("a", ["a", "b"], wrong)  # type: ignore[arg-type]

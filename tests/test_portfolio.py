@@ -121,10 +121,10 @@ def test_members_are_the_rules_they_are_named_after(member: str, rule: Rule | No
     awake = answers != 0
     assert awake.mean() > 0.8
     assert (answers[awake] == expected[awake]).all()
-    asleep = ~awake[1:] if member == "FixedShare" else ~awake  # it has nothing to say before the first label
-    assert (
-        expected[len(expected) - len(asleep) :][asleep] == 1
-    ).all()  # asleep where the rule itself has only a tie to go by
+    if member == "FixedShare":  # has nothing to say before the first label
+        assert not awake[0]
+        awake[0] = True
+    assert (expected[~awake] == 1).all()  # asleep where the rule itself has only a tie to go by
 
 
 def test_winnow_for_the_other_class_is_winnow_with_all_signs_changed() -> None:
@@ -476,11 +476,23 @@ def test_an_array_of_several_is_no_note_and_a_text_no_list_of_names() -> None:
             rule.explain(names)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("points", [0, -1])
-def test_shares_over_time_are_of_one_point_at_least(points: int) -> None:
+@pytest.mark.parametrize("wrong", [{"points": 0}, {"points": -1}, {"members_max": 0}])
+def test_shares_over_time_are_of_one_point_and_member_at_least(wrong: dict[str, Any]) -> None:
     votes, labels = drawn(1, 50, 2)
     with pytest.raises(LocalError, match="give 1 or more"):
-        shares_over_time(Recording(["ann", "bob"], votes, labels, np.arange(50)), points=points)
+        shares_over_time(Recording(["ann", "bob"], votes, labels, np.arange(50)), **wrong)
+
+
+def test_shares_over_time_are_of_so_many_members_at_most() -> None:
+    votes, labels = drawn(1, 50, 70)
+    recording = Recording([f"site {place}" for place in range(70)], votes, labels, np.arange(50))
+    shares, whole = (shares_over_time(recording, members_max=most)["shares"] for most in (64, 1000))
+    assert (len(shares), len(whole)) == (65, 12 + 140)
+    assert np.sum(list(shares.values()), axis=0) == pytest.approx(np.ones(50), abs=1e-4)
+    squares = {name: sum(share**2 for share in series) for name, series in whole.items()}
+    assert min(squares[name] for name in shares if name != "others") >= max(
+        square for name, square in squares.items() if name not in shares
+    )
 
 
 def test_a_compiled_run_that_is_kept_on_disk_is_not_taken_when_the_steps_have_changed(tmp_path: Path) -> None:
@@ -531,6 +543,11 @@ def test_fixed_share_is_that_of_those_who_vote(n_learners: int, absent: float) -
     answers = trace.answers[:, steps.MEMBERS.index("FixedShare")]
     assert (answers == expected)[expected != 0].all()
     assert (expected != 0).mean() > 0.4
+    assert answers[0] == 0
+    _, late, _ = traced(votes, labels, np.arange(120) + 7)
+    said = late.answers[:, steps.MEMBERS.index("FixedShare")]
+    assert (said[:8] == 0).all()  # the first label has not come
+    assert said[8:].any()
 
 
 @pytest.mark.parametrize("fit", [False, True])

@@ -208,7 +208,7 @@ class EnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             votes, labels = _votes(answers[asked], place), np.where(truth[asked] == place, 1, -1)
             if together and isinstance(rule, BaseRule) and hasattr(rule, "note"):
                 rule.run(votes, labels, np.full(len(labels), len(labels) - 1))
-            else:  # others do not care when a slot was decided
+            else:  # rules without notes do not care when a slot was decided
                 rule.run(votes, labels)
 
     def _shares(self, answers: NDArray[np.int64]) -> list[float]:

@@ -275,4 +275,4 @@ def certify_portfolio(
         if switches_max is None or len(path) <= switches_max + 1:
             paths.append(path)
     found = [run.certificate([run.followed(*each) for each in path]) for path in paths]
-    return min(found, key=lambda certificate: certificate.mistakes_max)
+    return min(found, key=lambda certificate: (certificate.mistakes_max, certificate.members_mistakes))

@@ -92,7 +92,7 @@ def show(
             ]
             for name, made in certificates.items()
         }
-        | {"Portfolio": [tracked.summary(portfolio)] if isinstance(portfolio, TrackingCertificate) else []},
+        | {"Portfolio": [tracked.summary(portfolio, recording)] if isinstance(portfolio, TrackingCertificate) else []},
         "portfolio": {
             "before": None if before is None else str(before),
             "not_certified": portfolio if isinstance(portfolio, str) else None,
@@ -125,10 +125,11 @@ def verify(file: Path, label: str, certificates: Path, *, before: Path | None, a
         raise SourceError(f"{certificates} holds no certificates: {error}") from None
     if not isinstance(documents, dict) or not documents:
         raise SourceError(f"{certificates} holds no certificates")
+    begun = tracked.begun(len(recording.names), before)
     verified: dict[str, dict[str, Any]] = {}
     for name, document in documents.items():
         if name == "Portfolio":
-            tracking = tracked.check(document, recording, before)
+            tracking = tracked.check(document, recording, begun, before)
             verified[name] = {"mistakes_max": tracking.mistakes_max, "slots": tracking.n_slots, "confidence": 1.0}
             if not as_json:
                 _say_verified(name, "", tracking)
@@ -260,8 +261,10 @@ def _print(document: dict[str, Any], recorded: Recorded, out: Path | None) -> No
     for rule, issued in recorded.decisions.items():
         known = recorded.recording.labels != 0
         wrong = int((issued != recorded.recording.labels)[known].sum())
-        if rule not in document["mistakes"] and rule in ("PWM", "ExtendedPWM"):
-            table.add_row(f"{rule}, as recorded", f"{wrong}", f"{wrong / labels:.2%}", "")
+        other = rule == "Portfolio" and wrong != document["mistakes"][rule]
+        if other or (rule not in document["mistakes"] and rule in ("PWM", "ExtendedPWM")):
+            note = "it began otherwise: --before" if other else ""
+            table.add_row(f"{rule}, as recorded", f"{wrong}", f"{wrong / labels:.2%}", note)
     table.add_section()
     for rule, made in document["certificates"].items():
         for each in made if made[0] != made[-1] else made[-1:]:

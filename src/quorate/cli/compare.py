@@ -17,8 +17,9 @@ from quorate.cli.output import Output, check_writable, print_json, progress_bar
 from quorate.errors import LocalError
 from quorate.evaluate import Comparison, compare, model_from_text, rolling_mean
 from quorate.evaluate.compare import UNFITTED
+from quorate.evaluate.trust import largest_shares
 
-__all__ = ["draw", "largest_shares", "show"]
+__all__ = ["draw", "show"]
 
 #: The rule to take where one knows nothing of the stream.
 RECOMMENDED = "Portfolio"
@@ -149,28 +150,18 @@ def draw(comparison: Comparison, trusted: dict[str, Any] | None, out: Path) -> N
         errors = rolling_mean(comparison.decisions[0][row.name] != labels, window, step)
         label = f"{row.name}  {row.mean('error'):.2%}"
         axes.plot(range(0, len(labels), step), errors, label=label, **_STYLES.get(row.name, {}))
-        most = max(most, float(errors[min(window // step, len(errors) - 1) :].max()))  # before, one slot is much
+        begin = window // step if window < len(labels) else 0  # before, one slot is much
+        most = max(most, float(errors[begin:].max()))
     axes.set(xlabel="slot", ylabel=f"wrong, of the last {window}", xlim=(0, len(labels)))
     axes.set_ylim(0, 1.05 * most or None)
     axes.set_title(f"{Path(comparison.facts['source']).name}: rolling error, and the error over all slots")
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9, frameon=False)
     for under in below:
         if trusted and trusted["slots"]:
-            shown = largest_shares(trusted["shares"])
+            shown = largest_shares(trusted["shares"], 8)
             colours = [*color_sequences["Set3"][: len(shown) - 1], "whitesmoke"]
             under.stackplot(trusted["slots"], list(shown.values()), labels=list(shown), colors=colours)
             under.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9, frameon=False)
         under.set(xlabel="slot", ylabel="share", xlim=(0, len(labels)), ylim=(0, 1))
         under.set_title(f"{RECOMMENDED}: what it trusted")
     figure.savefig(out, dpi=120)
-
-
-def largest_shares(shares: dict[str, list[float]], n_shown: int = 8) -> dict[str, list[float]]:
-    """The members that were trusted most, for long or at some time, in their order; and the others together.
-
-    >>> largest_shares({"ann": [0.1, 0.1], "PWM": [0.9, 0.0], "last label": [0.0, 0.9]}, n_shown=2)
-    {'PWM': [0.9, 0.0], 'last label': [0.0, 0.9], 'others': [0.1, 0.1]}
-    """
-    chosen = sorted(shares, key=lambda name: -sum(share * share for share in shares[name]))[:n_shown]
-    others = [round(1 - sum(each), 6) for each in zip(*(shares[name] for name in chosen), strict=True)]
-    return {name: series for name, series in shares.items() if name in chosen} | {"others": others}

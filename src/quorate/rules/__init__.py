@@ -106,12 +106,19 @@ def made_rule(rule: Rule | Callable[[int], Rule] | str | None, n_learners: int) 
     if isinstance(rule, str):
         return rule_named(rule)(n_learners)
     if callable(rule):
-        return rule(n_learners)
+        return _made(rule, n_learners)
     if not isinstance(rule, Rule):
         raise LocalError(f"rule is {rule!r}; give a rule, its class or its name, such as 'PWM'")
     if rule.n_learners != n_learners:
         raise MembersError(f"the rule is for {rule.n_learners} learners, but there are {n_learners}")
     return copy.deepcopy(rule)  # what was given is a parameter, and parameters are never changed
+
+
+def _made(factory: Callable[[int], Rule], n_learners: int) -> Rule:
+    made = factory(n_learners)
+    if not hasattr(made, "predict") or not hasattr(made, "n_learners"):
+        raise LocalError(f"rule makes {made!r} of {n_learners} learners; give a rule, its class or its name")
+    return made
 
 
 def __getattr__(name: str) -> Any:

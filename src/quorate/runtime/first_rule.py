@@ -44,7 +44,7 @@ def first_rule(name: str, n_learners: int, file: Path | None) -> Rule:
         return kind(n_learners)
     rule = _restored(kind, name, file)
     if rule.n_learners != n_learners:
-        raise LocalError(f"{file} is of a rule for {rule.n_learners} learners; this ensemble begins with {n_learners}")
+        raise LocalError(f"{file} is of a rule for {rule.n_learners} learners; here there are {n_learners}")
     return rule
 
 
