@@ -13,13 +13,13 @@ from quorate.events import SLOT_MAX, Decision, Decisions, Event, Join, Label, La
 from quorate.learner import bulk
 from quorate.learner.counters import Counters
 from quorate.learner.fold import Fold, Watcher
-from quorate.learner.inputs import check_limit, checked_slot
+from quorate.learner.inputs import check_limit, checked_slot, chosen_rule
 from quorate.learner.life import Input, State
 from quorate.learner.membership import Membership, checked_name
 from quorate.learner.quick import close, learn, record
 from quorate.learner.slots import LABEL_BITS
 from quorate.packing import unpack
-from quorate.rules import ExtendedPWM, Rule, made_rule
+from quorate.rules import Rule
 
 __all__ = ["Learner"]
 
@@ -73,7 +73,7 @@ class Learner:
         self._name = checked_name(name)
         membership = Membership(members)
         n_learners = len(membership.members)
-        chosen = _rule(rule, n_learners)
+        chosen = chosen_rule(rule, n_learners)
         if chosen.n_learners != n_learners:
             raise MembersError(f"the rule is for {chosen.n_learners} learners, but {n_learners} members were given")
         check_limit("horizon", horizon, least=0)
@@ -325,12 +325,3 @@ class Learner:
     def _check(self, event: Event) -> None:
         if reason := fault_of(event):
             raise MessageError(f"bad {type(event).__name__.lower()}: {reason}")
-
-
-def _rule(rule: Rule | Callable[[int], Rule] | str | None, n_learners: int) -> Rule:
-    """What was given, the very same if it is a rule: it need not have all that `Rule` names."""
-    if rule is None:
-        return ExtendedPWM(n_learners)
-    if isinstance(rule, type | str) or not hasattr(rule, "predict"):
-        return made_rule(rule, n_learners)
-    return rule  # type: ignore[return-value]

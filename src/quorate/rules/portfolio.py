@@ -320,9 +320,7 @@ class Portfolio(BaseRule):
         wanted["recent"], wanted["fitted"] = rule._state["recent"], state["fitted"] and [0.0] * n_learners
         for name, values in state.items():
             if len(values) != len(wanted[name]):
-                raise SnapshotError(
-                    f"snapshot field {name!r} has {len(values)} numbers; it must have {len(wanted[name])}"
-                )
+                raise SnapshotError(f"snapshot field {name!r} has {len(values)} numbers, not {len(wanted[name])}")
         rule._state = state
         return rule
 

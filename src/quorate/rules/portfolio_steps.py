@@ -86,12 +86,9 @@ def ask(votes: Any, memory: Any, linear: Any, winnow: Any, recent: Any, answers:
     ----------
     votes, memory
         One a learner; the last label, 0 before any, and half of it while nobody knows how late labels are.
-    linear
-        The weights of the linear members: five for the bias, five for each learner, five for the last label.
-    winnow
-        The weights of the two Winnows: two for each learner.
-    recent
-        The weights of FixedShare: one for each learner, but none for weights that were fitted.
+    linear, winnow, recent
+        The weights of the linear members: five for the bias, five for each learner, five for the last label; of the two
+        Winnows, two for each learner; of FixedShare, one for each learner, but none for weights that were fitted.
     answers
         What the members of `MEMBERS` say is written there: -1, +1, or 0 for one that sleeps.
     scratch
@@ -150,10 +147,8 @@ def weigh(votes: Any, answers: Any, shares: Any, top: Any, copies: Any, tables: 
     ----------
     votes, answers
         What the learners and the other members say.
-    shares
-        Of each member four, one a copy; those of `MEMBERS`, then each learner and its opposite.
-    top
-        The shares of the copies.
+    shares, top
+        Of each member four, one a copy: those of `MEMBERS`, then each learner and its opposite; those of the copies.
     copies
         What the copies decide is written there.
     tables
