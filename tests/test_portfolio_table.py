@@ -10,8 +10,8 @@ import pytest
 
 from quorate import PWM, Portfolio
 from quorate.paper.portfolio import main, second_halves, without
-from quorate.paper.portfolio_lines import FEEDBACKS, Entry, Line, compared, fed, standings
-from quorate.paper.portfolio_streams import Stream, synthetic_streams
+from quorate.paper.portfolio_lines import DISORDERED, FEEDBACKS, Entry, Line, compared, fed, standings
+from quorate.paper.portfolio_streams import Stream, sized_streams, synthetic_streams
 from quorate.paper.river_streams import river_streams
 from quorate.rules import AverageMajority
 from quorate.streams import NEVER, load
@@ -203,3 +203,33 @@ def test_what_is_left_out_has_no_share_for_ever() -> None:
         gone = ["learner-1", "learner-3"] if group == "learners" else ["logistic 0.1", "logistic 0.004"]
         assert [shares[name] for name in gone] == [0.0, 0.0]
         assert shares["not learner-2"] > 0
+
+
+def test_the_table_may_be_of_labels_in_disorder_of_beginnings_and_of_other_numbers_of_learners(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("quorate.paper.portfolio.sized_streams", lambda k: list(sized_streams(k, n_slots=400)))
+    main(["--learners", "2", "17", "--disordered", "--first", "150"])
+    table, rest = capsys.readouterr().out.split("\n\n", 1)
+    header, *rows = table.splitlines()
+    at = header.index("labels")
+    names = [f"{kind}{k}" for k in (2, 17) for kind in ("one good of ", "mixed ", "jumps of ", "alike ")]
+    assert [row[:at].rstrip() for row in rows[::4]] == names
+    assert [row[at : at + 14].rstrip() for row in rows[:4]] == list(DISORDERED)
+    for row in rows:
+        error = float(row[at + 14 :].split()[0].rstrip("%"))
+        assert abs(error * 1.5 - round(error * 1.5)) < 0.01  # of 150 slots
+    assert "S1 with perfect" not in rest
+    with pytest.raises(SystemExit):
+        main(["--first", "0"])
+    assert "'0' is no whole number from 1 on" in capsys.readouterr().err
+
+
+def test_labels_in_disorder_and_by_the_hundred() -> None:
+    stream = Stream("toy", np.ones((1000, 2), np.int8), np.ones(1000, np.int8))
+    late = {feedback: np.asarray(fed(stream, feedback)[1]) for feedback in DISORDERED}
+    for most in (20, 200, 2000):
+        delays = late[f"0 to {most} late"] - np.arange(1000)
+        assert 0 <= delays.min() < 0.1 * most
+        assert 0.9 * most < delays.max() <= most
+    assert late["by the 100"].tolist() == [slot // 100 * 100 + 99 for slot in range(1000)]

@@ -8,7 +8,7 @@ no part in that (`python -m quorate.paper.fittings`). `docs/portfolio.md` tells 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +17,8 @@ from quorate.errors import QuorateError
 from quorate.paper.layout import real_votes, rows_needed
 from quorate.paper.packaged_streams import packaged_streams
 from quorate.paper.panels import perfect_errors
-from quorate.paper.portfolio_lines import FEEDBACKS, Line, compared, fed, standings
-from quorate.paper.portfolio_streams import Stream, synthetic_streams
+from quorate.paper.portfolio_lines import DISORDERED, FEEDBACKS, Line, compared, fed, standings
+from quorate.paper.portfolio_streams import Stream, sized_streams, synthetic_streams
 from quorate.paper.river_streams import river_streams
 from quorate.paper.vega_streams import vega_streams
 from quorate.rules import PWM, Portfolio
@@ -128,16 +128,16 @@ def s1_perfect(n_simulations: int = 200) -> tuple[float, float]:
     return portfolio, pwm
 
 
-def print_table(streams: Sequence[Stream]) -> None:
+def print_table(streams: Sequence[Stream], feedbacks: Iterable[str] = FEEDBACKS) -> None:
     """Print a line for each stream and feedback, as soon as it is known, and then how every rule stands."""
     lines = []
     width = max(16, *(len(stream.name) for stream in streams))
     print(
-        f"{'stream':<{width}} labels      portfolio     best other                      ratio      PWM second half    "
-        "best unfitted"
+        f"{'stream':<{width}} labels         portfolio     best other                      ratio      PWM second half"
+        "    best unfitted"
     )
     for stream in streams:
-        for feedback in FEEDBACKS:
+        for feedback in feedbacks:
             lines.append(compared(stream, feedback))
             print(_shown(lines[-1], width), flush=True)
     print(
@@ -154,7 +154,7 @@ def _shown(line: Line, width: int) -> str:
     best_half = min(each.half for each in line.others(ours))
     ratio = f"{ours.error / best.error:.3f}" if best.error else ""
     return (
-        f"{line.stream:<{width}} {line.feedback:<11} {ours.error:9.2%} {best.error:8.2%} {best.name:<24} {ratio:>7} "
+        f"{line.stream:<{width}} {line.feedback:<14} {ours.error:9.2%} {best.error:8.2%} {best.name:<24} {ratio:>7} "
         f"{line.entry('PWM').error:8.2%} {ours.half:11.2%} {best_half:7.2%} {line.entry('Portfolio').error:8.2%}  "
         f"{line.remark}"
     ).rstrip()
@@ -173,6 +173,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--data", help="the folder with the real data sets; default: QUORATE_DATA, or ../shared/data")
     parser.add_argument("--ablation", action="store_true", help="leave each group of members out in turn")
     parser.add_argument("--without-block", action="store_true", help="let no rule know the block before the stream")
+    parser.add_argument("--disordered", action="store_true", help="let labels come in another order, or many together")
+    parser.add_argument("--first", type=_positive, metavar="N", help="of the first N slots of each stream only")
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--second-half", action="store_true", help="of the files only, beginning at rows of their second halves"
@@ -182,6 +184,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     which.add_argument(
         "--river", type=_seed, nargs="+", metavar="SEED", help="of River's streams only, drawn with these seeds"
+    )
+    which.add_argument(
+        "--learners", type=_positive, nargs="+", metavar="K", help="of synthetic streams of K learners only"
     )
     which.add_argument(
         "--packages",
@@ -202,15 +207,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
         streams = list(_chosen(options))
     except QuorateError as error:
         parser.exit(1, f"error: {error}\n")
+    feedbacks = list(DISORDERED if options.disordered else FEEDBACKS)
+    if options.first:
+        streams = [
+            each._replace(votes=each.votes[: options.first], labels=each.labels[: options.first]) for each in streams
+        ]
     if options.without_block:
         streams = [stream._replace(tuning=None) for stream in streams]
     if options.ablation:
         print("left out          mean   worst")
-        for group, mean, worst, (stream_name, feedback) in ablation(streams, list(FEEDBACKS)):
+        for group, mean, worst, (stream_name, feedback) in ablation(streams, feedbacks):
             print(f"{group:<15} {mean:6.4f}  {worst:6.4f}  {stream_name}, {feedback}", flush=True)
         return
-    print_table(streams)
-    if not (options.second_half or options.seeds or options.river or options.packages or options.vega):
+    print_table(streams, feedbacks)
+    if not any(value for name, value in vars(options).items() if name not in ("data", "without_block")):
         portfolio, pwm = s1_perfect()
         print(f"\nS1 with perfect local classifiers, K = 16, after 1,000 slots: {portfolio:.4f}; PWM {pwm:.4f}")
 
@@ -221,12 +231,22 @@ def _seed(text: str) -> int:
     return int(text)
 
 
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+    return int(text)
+
+
 def _chosen(options: argparse.Namespace) -> Iterator[Stream]:
     if options.second_half:
         yield from second_halves(options.data)
         return
     if options.packages or options.vega:
         yield from packaged_streams(options.packages) if options.packages else vega_streams(options.vega)
+        return
+    if options.learners:
+        for n_learners in options.learners:
+            yield from sized_streams(n_learners)
         return
     if not (options.seeds or options.river):
         yield from real_streams(options.data)

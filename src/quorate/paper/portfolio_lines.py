@@ -10,12 +10,12 @@ import numpy as np
 
 from quorate.paper.portfolio_streams import Stream
 from quorate.rules import RULES, FittingRule
-from quorate.streams import Feedback
+from quorate.streams import Feedback, Uniform
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FEEDBACKS", "LEAST", "Entry", "Line", "Standing", "compared", "fed", "standings"]
+__all__ = ["DISORDERED", "FEEDBACKS", "LEAST", "Entry", "Line", "Standing", "compared", "fed", "standings"]
 
 #: How labels come, and votes.
 FEEDBACKS = {
@@ -25,6 +25,13 @@ FEEDBACKS = {
     "1000 late": Feedback(1000),
     "1 in 10": Feedback(0, label_prob=0.1, seed=1),
     "half absent": Feedback(0, observe_prob=0.5, seed=2),
+}
+#: Labels that come in another order than the slots, or many together.
+DISORDERED = {
+    "0 to 20 late": Feedback(Uniform(0, 20), seed=3),
+    "0 to 200 late": Feedback(Uniform(0, 200), seed=4),
+    "0 to 2000 late": Feedback(Uniform(0, 2000), seed=5),
+    "by the 100": Feedback(lambda slot: 99 - slot % 100),
 }
 #: Errors below this count as this in ratios: that of 1 mistake to none says little.
 LEAST = 0.005
@@ -152,7 +159,7 @@ def fed(stream: Stream, feedback: str) -> tuple[NDArray[np.int8], NDArray[np.int
     [10, 11, 12]
     """
     n_slots, n_learners = stream.votes.shape
-    drawn = FEEDBACKS[feedback].realize(n_slots, [str(place) for place in range(n_learners)])
+    drawn = (FEEDBACKS | DISORDERED)[feedback].realize(n_slots, [str(place) for place in range(n_learners)])
     arrivals: NDArray[np.int64] = drawn.arrivals.astype(np.int64)
     at_once = bool((arrivals == np.arange(n_slots)).all())
     return np.where(drawn.present, stream.votes, np.int8(0)), None if at_once else arrivals

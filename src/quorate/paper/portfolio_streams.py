@@ -14,7 +14,7 @@ from quorate.streams import EventDetection, Gaussian, RotatingHyperplane, Synthe
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Stream", "changed_streams", "stretched_streams", "synthetic_streams"]
+__all__ = ["Stream", "changed_streams", "sized_streams", "stretched_streams", "synthetic_streams"]
 
 #: How long a stream is, and the block before it.
 N_SLOTS, N_BEFORE = 20_000, 2000
@@ -91,6 +91,27 @@ def stretched_streams(seed: int, n_slots: int = N_SLOTS) -> Iterator[Stream]:
             stuck[:n_good] = False
             votes[:, stuck] = np.where(rng.random((n_all, int(stuck.sum()))) < 0.98, np.int8(-1), np.int8(1))
             yield Stream(f"{kind}, {n_good} good", votes, labels).after(N_BEFORE)
+
+
+def sized_streams(n_learners: int, seed: int = 31, n_slots: int = N_SLOTS) -> Iterator[Stream]:
+    """Streams of any number of learners: one is good, all are of mixed quality, that changes, or most vote alike.
+
+    >>> [stream.name for stream in sized_streams(3, n_slots=10)]
+    ['one good of 3', 'mixed 3', 'jumps of 3', 'alike 3']
+    """
+    rng, n_all = np.random.default_rng(seed), N_BEFORE + n_slots
+    labels = _labels(rng, np.full(n_all, 0.5))
+    jumps = np.repeat(rng.uniform(0.3, 0.9, (-(-n_all // 4000), n_learners)), 4000, axis=0)[:n_all]
+    qualities = {
+        f"one good of {n_learners}": np.array([0.9] + [0.55] * (n_learners - 1)),
+        f"mixed {n_learners}": rng.uniform(0.45, 0.75, n_learners),
+        f"jumps of {n_learners}": jumps,
+    }
+    for name, right in qualities.items():
+        yield Stream(name, _votes(rng, labels, right), labels).after(N_BEFORE)
+    followed, own = _votes(rng, labels, np.full(1, 0.6)), _votes(rng, labels, np.full(n_learners, 0.7))
+    alike = np.where(rng.random(own.shape) < 0.8, followed, own)
+    yield Stream(f"alike {n_learners}", alike, labels).after(N_BEFORE)
 
 
 def changed_streams(seed: int, n_slots: int = N_SLOTS) -> Iterator[Stream]:
