@@ -430,7 +430,7 @@ def test_a_checkpoint_ahead_of_the_log_is_a_difference(tmp_path: Path) -> None:
 # Metrics
 
 
-def test_a_report_says_what_is_trusted_and_the_table_shows_the_largest() -> None:
+def test_a_report_says_what_is_trusted_and_the_table_shows_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
     learner = Learner("paris", ["paris", "tokyo"], Portfolio(2))
     for slot in range(40):
         learner.receive(Vote(slot, "paris", 1 if slot % 3 else -1)), learner.receive(Vote(slot, "tokyo", 1))
@@ -442,12 +442,15 @@ def test_a_report_says_what_is_trusted_and_the_table_shows_the_largest() -> None
     first, second = sorted(report.shares, key=lambda name: -report.shares[name])[:2]
     old = report_of("grid", Node(Learner("tokyo", ["paris", "tokyo"]), MemoryLog()))
     assert old.shares == {}
-    console = Console(width=120, file=io.StringIO())
-    console.print(standing([report, old]))
-    text = console.file.getvalue()  # type: ignore[attr-defined]
-    assert "trusts" in text
-    assert f"{first} {report.shares[first]:.0%}, {second} {report.shares[second]:.0%}" in text
-    assert "0 0 0" in text
+    for width in (120, 80):
+        monkeypatch.setenv("COLUMNS", str(width))
+        console = Console(file=io.StringIO())
+        console.print(standing([msgspec.structs.replace(each, state="live") for each in (report, old)]))
+        text = console.file.getvalue()  # type: ignore[attr-defined]
+        assert "trusts" in text
+        assert f"{first} {report.shares[first]:.0%}" in text
+        assert (f", {second} {report.shares[second]:.0%}" in text) == (width == 120)
+        assert "0 0 0" in text
 
 
 def test_metrics_and_health() -> None:

@@ -43,7 +43,7 @@ def standing(rows: Sequence[Report], *, title: str | None = None) -> Table:
     wide = Console().width >= WIDE
     for report in rows:
         there = report.state != "gone"
-        weights = largest(report.shares, 3 if wide else 2) if report.shares else shown(report.weights)
+        weights = largest(report.shares, 3 if wide else 1) if report.shares else shown(report.weights)
         if any(report.weights_asynchronous) and wide:
             weights += "  /  " + shown(report.weights_asynchronous)
         table.add_row(
