@@ -122,16 +122,16 @@ def test_bounds_reads_what_compare_wrote(tmp_path: Path) -> None:
 
 def test_bounds_of_a_recording_that_is_too_long_for_the_portfolio(votes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recording = read_recording(votes, "truth").recording
-    certificate = tracked.tracked(recording, Portfolio(3))[1]
+    certificate = tracked.certified(recording, Portfolio(3))[1]
     assert isinstance(certificate, TrackingCertificate)
     assert tracked.check(certificate.document(), recording, Portfolio(3), None) == certificate
     monkeypatch.setattr(tracked, "SHARES_MAX", 7200)  # 72 a label
     reason = "a recording of at most 100 labels of 3 learners is certified"
-    assert tracked.tracked(recording, Portfolio(3))[1] == reason
+    assert tracked.certified(recording, Portfolio(3))[1] == reason
     with pytest.raises(LocalError, match=f"cannot be checked here: only {reason}"):
         tracked.check(certificate.document(), recording, Portfolio(3), None)
     few = msgspec.structs.replace(recording, arrivals=np.where(np.arange(400) % 5 == 0, np.arange(400), NEVER))
-    assert isinstance(tracked.tracked(few, Portfolio(3))[1], TrackingCertificate)  # labels count, not slots
+    assert isinstance(tracked.certified(few, Portfolio(3))[1], TrackingCertificate)  # labels count, not slots
 
 
 def test_the_members_that_a_certificate_compares_with_have_the_names_of_the_file(tmp_path: Path) -> None:

@@ -476,10 +476,10 @@ def test_an_array_of_several_is_no_note_and_a_text_no_list_of_names() -> None:
             rule.explain(names)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("wrong", [{"points": 0}, {"points": -1}, {"members_max": 0}])
+@pytest.mark.parametrize("wrong", [{"points": 0}, {"points": -1}, {"members_max": 0}, {"members_max": -1}])
 def test_shares_over_time_are_of_one_point_and_member_at_least(wrong: dict[str, Any]) -> None:
     votes, labels = drawn(1, 50, 2)
-    with pytest.raises(LocalError, match="give 1 or more"):
+    with pytest.raises(LocalError, match="give 1 or more of each"):
         shares_over_time(Recording(["ann", "bob"], votes, labels, np.arange(50)), **wrong)
 
 

@@ -304,6 +304,24 @@ class _KeepsTheDead(Broken):
         del self._weights[0]
 
 
+class _NotesInVain(Broken):
+    """What it says late is judged as of now, in the run; the loop goes by the notes."""
+
+    def note(self, votes: Any) -> int:
+        return self.predict(votes) + 1
+
+    def is_note(self, note: Any) -> bool:
+        return note in (0, 2)
+
+    def update(self, votes: Any, label: int, *, synchronous: bool | None = None, note: int | None = None) -> bool:
+        return (note is None or note - 1 != label) and super().update(votes, label, synchronous=synchronous)
+
+
+class _NotesAtLength(_NotesInVain, Broken):
+    def note(self, votes: Any) -> int:
+        return 1 << 32
+
+
 class _TakesAnything(Broken):
     def predict(self, votes: Any) -> int:
         return self._predict(tuple(votes))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from quorate._extras import load
-from quorate.rules import BaseRule, Rule, made_rule
+from quorate.rules import NotingRule, Rule, made_rule
 from quorate.rules.shares import cascade_shares, share_behind
 
 load("sklearn", "quorate.sklearn")
@@ -206,9 +206,9 @@ class EnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             place = len(self.classes_) - 1 - stage
             asked = truth <= place  # later classes were told apart by earlier stages
             votes, labels = _votes(answers[asked], place), np.where(truth[asked] == place, 1, -1)
-            if together and isinstance(rule, BaseRule) and hasattr(rule, "note"):
+            if together and isinstance(rule, NotingRule):  # others end alike, whenever a slot was decided
                 rule.run(votes, labels, np.full(len(labels), len(labels) - 1))
-            else:  # rules without notes do not care when a slot was decided
+            else:
                 rule.run(votes, labels)
 
     def _shares(self, answers: NDArray[np.int64]) -> list[float]:

@@ -62,7 +62,7 @@ def show(
         mistakes = {name: int(each.sum()) for name, each in wrong.items()}
         bars.update(task, description="certifying")
         certificates = {name: _certificates(recording, name, probability, confidence) for name in rules}
-        mistakes["Portfolio"], portfolio = tracked.tracked(recording, begun)
+        mistakes["Portfolio"], portfolio = tracked.certified(recording, begun)
         bars.update(task, description=f"finding the best static rule (at most {time_limit_s:g} s)")
         static = _static(recording, time_limit_s)
     best: dict[str, Certificate | TrackingCertificate] = {name: made[-1] for name, made in certificates.items()}

@@ -14,7 +14,7 @@ from quorate.rules.portfolio_names import learner_names, member_names
 from quorate.runtime.first_rule import first_rule
 from quorate.streams import NEVER
 
-__all__ = ["argument", "begun", "check", "summary", "tracked"]
+__all__ = ["argument", "begun", "certified", "check", "summary"]
 
 #: How many shares a run may leave behind, four a member and label: 400 MB, and as much again while it is certified.
 SHARES_MAX = 50_000_000
@@ -27,13 +27,13 @@ def begun(n_learners: int, before: Path | None) -> Portfolio:
     return rule
 
 
-def tracked(recording: Recording, rule: Portfolio) -> tuple[int, TrackingCertificate | str]:
+def certified(recording: Recording, rule: Portfolio) -> tuple[int, TrackingCertificate | str]:
     """How many mistakes a portfolio makes in the slots with a label, and its certificate, or why there is none.
 
     >>> import numpy as np
     >>> votes = np.array([[1, 1], [-1, 1]] * 200, np.int8)
     >>> recording = Recording(["ann", "bob"], votes, votes[:, 0], np.arange(400))
-    >>> mistakes, certificate = tracked(recording, Portfolio(2))
+    >>> mistakes, certificate = certified(recording, Portfolio(2))
     >>> mistakes, certificate.mistakes_max, argument(certificate, recording)
     (1, 151, 'beside Winnow2 for -1, wrong 0 times')
     """

@@ -95,8 +95,7 @@ def _error(rule: Portfolio, stream: Stream, feedback: str) -> float:
 def first_halves(data: str | None = None) -> Iterator[Stream]:
     """R1 to R4, without their second halves."""
     for stream in real_streams(data):
-        half = len(stream.labels) // 2
-        yield stream._replace(votes=stream.votes[:half], labels=stream.labels[:half])
+        yield stream.until(len(stream.labels) // 2)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

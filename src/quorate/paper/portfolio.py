@@ -209,9 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.exit(1, f"error: {error}\n")
     feedbacks = list(DISORDERED if options.disordered else FEEDBACKS)
     if options.first:
-        streams = [
-            each._replace(votes=each.votes[: options.first], labels=each.labels[: options.first]) for each in streams
-        ]
+        streams = [stream.until(options.first) for stream in streams]
     if options.without_block:
         streams = [stream._replace(tuning=None) for stream in streams]
     if options.ablation:

@@ -31,6 +31,10 @@ class Stream(NamedTuple):
     real: bool = False
     """Whether it is one of the paper's real ones."""
 
+    def until(self, n_slots: int) -> Stream:
+        """The same, its first slots only."""
+        return self._replace(votes=self.votes[:n_slots], labels=self.labels[:n_slots])
+
     def after(self, n_slots: int) -> Stream:
         """The same, its first slots taken for the block."""
         block = self.votes[:n_slots], self.labels[:n_slots]

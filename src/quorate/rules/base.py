@@ -101,6 +101,9 @@ class NotingRule(Rule, Protocol):
     ) -> bool:
         """Learn from one labelled slot, with its note; without, as if it had been decided just now."""
 
+    def run(self, votes: ArrayLike, labels: ArrayLike, arrivals: ArrayLike | None = None) -> NDArray[np.int8]:
+        """Predict row after row, and update with the notes, each after the row at which its label arrives."""
+
 
 @runtime_checkable
 class ExplainingRule(Rule, Protocol):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from quorate.errors import CheckFailedError, LocalError
-from quorate.rules.base import Rule
+from quorate.rules.base import NotingRule, Rule
 
 __all__ = ["check_rule", "yield_checks"]
 
@@ -47,6 +47,7 @@ def yield_checks() -> Iterator[Check]:
     yield check_update_tells_change
     yield check_run_equals_loop
     yield check_run_in_pieces
+    yield check_notes
     yield check_state_round_trips
     yield check_abstainers_untouched
     yield check_membership
@@ -154,6 +155,30 @@ def check_run_in_pieces(rule_factory: RuleFactory, rng: random.Random) -> None:
         whole,
         "a run cut in two ends differently",
     )
+
+
+def check_notes(rule_factory: RuleFactory, rng: random.Random) -> None:
+    """Of a rule that takes notes: they are numbers of 32 bits, and a run over late labels goes by them."""
+    if not isinstance(rule_factory(1), NotingRule):
+        return
+    slots = [_slot(rng, 5) for _ in range(120)]
+    arrivals = [rng.randrange(slot, slot + 30) for slot in range(len(slots))]
+    looped, ran = rule_factory(5), rule_factory(5)
+    assert isinstance(looped, NotingRule)
+    assert isinstance(ran, NotingRule)
+    expected, notes = [], []
+    for slot, (votes, _label) in enumerate(slots):
+        before = looped.snapshot()
+        notes.append(looped.note(votes))
+        _require(looped.snapshot() == before, looped, "note changed the rule")
+        _require(0 <= notes[-1] < 1 << 32 and looped.is_note(notes[-1]), looped, f"{notes[-1]} cannot be a note")
+        expected.append(looped.predict(votes))
+        for late in range(slot + 1):
+            if arrivals[late] == slot:
+                looped.update(*slots[late], note=notes[late])
+    decisions = ran.run([votes for votes, _ in slots], [label for _, label in slots], arrivals)
+    same = decisions.tolist() == expected and ran.snapshot() == looped.snapshot()
+    _require(same, ran, "a run over late labels and the loop with notes ended differently")
 
 
 def check_state_round_trips(rule_factory: RuleFactory, rng: random.Random) -> None:
