@@ -95,7 +95,7 @@ def ask(votes: Any, memory: Any, linear: Any, winnow: Any, recent: Any, answers:
         Room for `N_SCRATCH` numbers; the first seven are the members' sums, the last three FixedShare's: its sum, the
         weights of those who voted, and how many these are.
     """
-    n_learners = len(votes)
+    n_learners, n_recent = len(votes), len(recent)
     at = 5 * n_learners + 5
     # Plain names, not lists, hold the sums: compiled, these stay in registers.
     m0, m1 = linear[0], linear[1]  # PWM and its average do not look at the last label
@@ -117,27 +117,25 @@ def ask(votes: Any, memory: Any, linear: Any, winnow: Any, recent: Any, answers:
             m2 += linear[at + 2] * vote
             m3 += linear[at + 3] * vote
             m4 += linear[at + 4] * vote
-    for place in range(len(recent)):
-        vote = votes[place]
-        if vote != 0:
-            voting += 1
-            quick += recent[place] * vote
-            whole += recent[place]
+            if place < n_recent:
+                voting += 1
+                quick += recent[place] * vote
+                whole += recent[place]
     scratch[0], scratch[1], scratch[2], scratch[3], scratch[4] = m0, m1, m2, m3, m4
     scratch[5], scratch[6] = up, down
     scratch[28], scratch[29], scratch[30] = quick, whole, voting
     answers[0] = 1
     answers[1] = -1
-    answers[2] = 1 if memory > 0 else -1 if memory < 0 else 0
-    answers[3] = 1 if m0 > 0 else -1 if m0 < 0 else 0
-    answers[4] = 1 if m1 > 0 else -1 if m1 < 0 else 0
-    answers[5] = 1 if m2 > 0 else -1 if m2 < 0 else 0
-    answers[6] = 1 if m3 > 0 else -1 if m3 < 0 else 0
-    answers[7] = 1 if m4 > 0 else -1 if m4 < 0 else 0
+    answers[2] = (memory > 0) - (memory < 0)
+    answers[3] = (m0 > 0) - (m0 < 0)
+    answers[4] = (m1 > 0) - (m1 < 0)
+    answers[5] = (m2 > 0) - (m2 < 0)
+    answers[6] = (m3 > 0) - (m3 < 0)
+    answers[7] = (m4 > 0) - (m4 < 0)
     answers[8] = 1 if up >= 0.5 * n_learners else -1
     answers[9] = -1 if down >= 0.5 * n_learners else 1
-    answers[10] = 0 if memory == 0 else 1 if quick > 0 else -1 if quick < 0 else 0
-    answers[11] = 1 if lean > 0 else -1 if lean < 0 else 0
+    answers[10] = ((quick > 0) - (quick < 0)) * (memory != 0)
+    answers[11] = (lean > 0) - (lean < 0)
 
 
 def weigh(votes: Any, answers: Any, shares: Any, top: Any, copies: Any, tables: Any, scratch: Any) -> int:
@@ -236,37 +234,36 @@ def learn(
         given = tables[16 + copy] * (erring / total + SHARE_LEAST)
         kept = max(total, AWAKE_LEAST)
         scratch[16 + copy] = kept / (total - tables[12 + copy] * erring) * (1.0 - given)
-        scratch[20 + copy] = scratch[16 + copy] * tables[12 + copy]
+        scratch[20 + copy] = scratch[16 + copy] - scratch[16 + copy] * tables[12 + copy]
         scratch[24 + copy] = given * kept * awake
-    k0, k1, k2, k3 = scratch[16], scratch[17], scratch[18], scratch[19]  # what one that is right is multiplied by
-    d0, d1, d2, d3 = scratch[20], scratch[21], scratch[22], scratch[23]  # so much less if it is wrong
     g0, g1, g2, g3 = scratch[24], scratch[25], scratch[26], scratch[27]
+    # What a share is multiplied by is looked up: from 16 on for who is right, from 20 on for who is wrong.
     for member in range(N_MEMBERS):
         answer = answers[member]
         if answer != 0:
             at = N_COPIES * member
-            erred = 0.5 - 0.5 * (answer * label)
+            row = 16 if answer == label else 20
             gift = tables[member]
-            shares[at] = shares[at] * (k0 - d0 * erred) + g0 * gift
-            shares[at + 1] = shares[at + 1] * (k1 - d1 * erred) + g1 * gift
-            shares[at + 2] = shares[at + 2] * (k2 - d2 * erred) + g2 * gift
-            shares[at + 3] = shares[at + 3] * (k3 - d3 * erred) + g3 * gift
+            shares[at] = shares[at] * scratch[row] + g0 * gift
+            shares[at + 1] = shares[at + 1] * scratch[row + 1] + g1 * gift
+            shares[at + 2] = shares[at + 2] * scratch[row + 2] + g2 * gift
+            shares[at + 3] = shares[at + 3] * scratch[row + 3] + g3 * gift
     gift = tables[1050] / n_learners
     lesser = tables[1051] / n_learners
     for place in range(n_learners):
         vote = votes[place]
         if vote != 0:
             at = N_COPIES * (N_MEMBERS + 2 * place)
-            erred = 0.5 - 0.5 * (vote * label)
-            right = 1.0 - erred
-            shares[at] = shares[at] * (k0 - d0 * erred) + g0 * gift
-            shares[at + 1] = shares[at + 1] * (k1 - d1 * erred) + g1 * gift
-            shares[at + 2] = shares[at + 2] * (k2 - d2 * erred) + g2 * gift
-            shares[at + 3] = shares[at + 3] * (k3 - d3 * erred) + g3 * gift
-            shares[at + 4] = shares[at + 4] * (k0 - d0 * right) + g0 * lesser
-            shares[at + 5] = shares[at + 5] * (k1 - d1 * right) + g1 * lesser
-            shares[at + 6] = shares[at + 6] * (k2 - d2 * right) + g2 * lesser
-            shares[at + 7] = shares[at + 7] * (k3 - d3 * right) + g3 * lesser
+            row = 16 if vote == label else 20
+            shares[at] = shares[at] * scratch[row] + g0 * gift
+            shares[at + 1] = shares[at + 1] * scratch[row + 1] + g1 * gift
+            shares[at + 2] = shares[at + 2] * scratch[row + 2] + g2 * gift
+            shares[at + 3] = shares[at + 3] * scratch[row + 3] + g3 * gift
+            row = 36 - row  # its opposite
+            shares[at + 4] = shares[at + 4] * scratch[row] + g0 * lesser
+            shares[at + 5] = shares[at + 5] * scratch[row + 1] + g1 * lesser
+            shares[at + 6] = shares[at + 6] * scratch[row + 2] + g2 * lesser
+            shares[at + 7] = shares[at + 7] * scratch[row + 3] + g3 * lesser
     # Those who voted have 1 each on average again, and give to each other; who is absent keeps what it had.
     voting = scratch[30]
     given = FIXED_SHARE / (voting - 1.0) if voting > 1.0 else 0.0
