@@ -355,6 +355,15 @@ def test_check_rule_sees_a_broken_rule(broken: type[BaseRule]) -> None:
         check_rule(broken)
 
 
+def test_a_rule_with_notes_is_told_that_its_run_needs_arrivals() -> None:
+    class Deaf(_NotesInVain):
+        def run(self, votes: Any, labels: Any) -> Any:  # type: ignore[override]
+            return super().run(votes, labels)
+
+    with pytest.raises(CheckFailedError, match="Deaf: it takes notes, and its run no arrivals"):
+        check_rule(Deaf)
+
+
 def test_a_rule_that_inherits_nothing_can_satisfy_the_protocol() -> None:
     class Mine:
         """A rule written without the base class."""

@@ -265,7 +265,7 @@ class BaseRule(abc.ABC):
     def _run_late(
         self, votes: NDArray[np.int8], labels: NDArray[np.int8], arrivals: NDArray[np.int64]
     ) -> NDArray[np.int8]:
-        """Run over checked arrays whose labels come late; a rule with a compiled form overrides this loop."""
+        """Run over checked arrays whose labels come late; one that is compiled or takes notes overrides this loop."""
         order, learned = learning_order(arrivals)
         decisions = labels.copy()
         done = 0

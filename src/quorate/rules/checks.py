@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import random
 from collections.abc import Callable, Iterator
@@ -161,11 +162,18 @@ def check_notes(rule_factory: RuleFactory, rng: random.Random) -> None:
     """Of a rule that takes notes: they are numbers of 32 bits, and a run over late labels goes by them."""
     if not isinstance(rule_factory(1), NotingRule):
         return
-    slots = [_slot(rng, 5) for _ in range(120)]
-    arrivals = [rng.randrange(slot, slot + 30) for slot in range(len(slots))]
-    looped, ran = rule_factory(5), rule_factory(5)
-    assert isinstance(looped, NotingRule)
-    assert isinstance(ran, NotingRule)
+    for n_learners in (1, 5):
+        looped, ran = rule_factory(n_learners), rule_factory(n_learners)
+        assert isinstance(looped, NotingRule)
+        assert isinstance(ran, NotingRule)
+        takes_arrivals = "arrivals" in inspect.signature(ran.run).parameters
+        _require(takes_arrivals, ran, "it takes notes, and its run no arrivals; give it the third argument of Rule's")
+        slots = [_slot(rng, n_learners) for _ in range(120)]
+        arrivals = [rng.choice((-1, rng.randrange(slot, slot + 30))) for slot in range(len(slots))]
+        _compare_late(looped, ran, slots, arrivals)
+
+
+def _compare_late(looped: NotingRule, ran: NotingRule, slots: list[tuple[Any, Any]], arrivals: list[int]) -> None:
     expected, notes = [], []
     for slot, (votes, _label) in enumerate(slots):
         before = looped.snapshot()
