@@ -25,12 +25,25 @@ from quorate.evaluate import Recording, shares_over_time
 from quorate.paper.portfolio_streams import synthetic_streams
 from quorate.rules import AdaBoostWeights, AverageMajority, FixedShare, PreviousLabel, Rule, Winnow2, check_rule
 from quorate.rules import portfolio_steps as steps
+from quorate.rules.fitted_voter import with_fitted, with_fitted_column
 from tests.fleet import ROOT
 from tests.portfolio_cases import drawn, silenced, traced
 
 
 def fitted(n_learners: int, seed: int) -> Portfolio:
     return Portfolio(n_learners).fit(*drawn(seed, 60, n_learners, absent=0.1))
+
+
+def test_the_fitted_weights_say_of_many_slots_what_they_say_of_each() -> None:
+    generator = np.random.default_rng(4)
+    votes = generator.choice(np.array((-1, 1), np.int8), (9000, 3))
+    votes[4096:8192][generator.random((4096, 3)) < 0.3] = 0  # the second block of three has slots with absent ones
+    weights = [444228.0, -575989.0, 300000.0]
+    column = with_fitted_column(votes, weights)
+    assert [tuple(row) for row in column.tolist()] == [with_fitted(tuple(row), weights) for row in votes.tolist()]
+    spoken = with_fitted_column(votes, weights, though_absent=True)
+    assert spoken[:, -1].tolist() == np.sign(votes.astype(int) @ np.array(weights)).tolist()
+    assert (spoken[:, -1] != column[:, -1]).any()
 
 
 def sleeping_fixed_share(
