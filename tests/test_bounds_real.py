@@ -64,6 +64,9 @@ def test_bounds_prints_writes_and_verifies(votes: Path, tmp_path: Path) -> None:
     checked = quorate("bounds", votes, "--label", "truth", "--verify", proof, cwd=tmp_path)
     assert checked.returncode == 0
     assert "it follows" in checked.stdout
+    both = quorate("bounds", votes, "--label", "truth", "--verify", proof, "--certificate", "new.json", cwd=tmp_path)
+    assert (both.returncode, both.stderr.count("\n")) == (2, 1)
+    assert "--verify and --certificate exclude each other" in both.stderr
     document = json.loads(proof.read_text())
     document["PWM"]["mistakes_max"] -= 1
     proof.write_text(json.dumps(document))

@@ -101,7 +101,7 @@ def test_mistakes_are_named(tmp_path: Path, override: str, message: str) -> None
         (b"[1]", "is no JSON object"),
         (b"[" * 100_000, "is no JSON object"),
         (b" " * (1 << 25), "has more than 16777216 bytes"),
-        (b"{}", "is a snapshot of 'None', not of Portfolio"),
+        (b"{}", "is no snapshot of a rule; write the JSON"),
         (b'{"rule":"Portfolio"}', "is no snapshot of Portfolio"),
         (json.dumps(PWM(2).snapshot()).encode(), "is a snapshot of 'PWM', not of Portfolio"),
         (json.dumps(Portfolio(3).snapshot()).encode(), "is of a rule for 3 learners; here there are 2"),

@@ -328,6 +328,8 @@ def test_a_certificate_that_was_tampered_with_is_refused() -> None:
         certificate.verify(votes, -labels)
     with pytest.raises(CertificateError, match="this is no certificate"):
         TrackingCertificate.from_document({"schema": 1})
+    with pytest.raises(CertificateError, match="of type str, not an object; give what"):
+        TrackingCertificate.from_document("Portfolio")
     with pytest.raises(LocalError, match="switches_max"):
         certify_portfolio(votes, labels, switches_max=-1)
     with pytest.raises(LocalError, match="switches_max"):

@@ -27,11 +27,14 @@ class Documented(msgspec.Struct, frozen=True):
     @classmethod
     def from_document(cls, document: Any) -> Self:
         """Read a certificate, to verify it."""
+        if not isinstance(document, dict):
+            what = f"it is of type {type(document).__name__}, not an object"
+            raise CertificateError(f"this is no certificate: {what}; give what `document` or --certificate gave")
         try:
             if document.get("schema") != 1:
                 raise CertificateError(f"a certificate of schema {document.get('schema')!r}; this version reads 1")
             return msgspec.convert(document, cls)
-        except (AttributeError, msgspec.ValidationError) as error:
+        except msgspec.ValidationError as error:
             raise CertificateError(f"this is no certificate: {error}") from None
 
     def to_json(self) -> str:

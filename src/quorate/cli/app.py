@@ -168,6 +168,8 @@ def bounds(
     from quorate.cli import bounds as command
 
     if verify is not None:
+        if certificate is not None:
+            raise typer.BadParameter("--verify and --certificate exclude each other: what is checked is not written")
         command.verify(file, label, verify, before=before, as_json=as_json)
         return
     command.show(

@@ -62,8 +62,10 @@ def _restored(kind: Any, name: str, file: Path) -> Rule:
         snapshot = msgspec.json.decode(content, type=dict[str, Any])
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise LocalError(f"{file} is no JSON object: {error}; write the JSON of `rule.snapshot()` there") from None
-    if snapshot.get("rule") != kind.__name__:
-        raise LocalError(f"{file} is a snapshot of {str(snapshot.get('rule'))[:64]!r}, not of {name}")
+    if "rule" not in snapshot:
+        raise LocalError(f"{file} is no snapshot of a rule; write the JSON of `rule.snapshot()` there")
+    if snapshot["rule"] != kind.__name__:
+        raise LocalError(f"{file} is a snapshot of {str(snapshot['rule'])[:64]!r}, not of {name}")
     try:
         restored: Rule = kind.restore(snapshot)
     except QuorateError as error:
