@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["fitted_weights", "is_whole", "with_fitted", "with_fitted_column"]
 
 _ONE, _MOST = 2**20, 2**40
-_SLOTS = 4096  # what is worked on at once
+_SLOTS = 4096  # at once: as floats, votes take eight times their room
 
 
 def fitted_weights(votes: NDArray[np.int8], labels: ArrayLike) -> list[float]:
@@ -72,7 +72,7 @@ def with_fitted_column(
     every = np.array(weights)
     result = np.empty((len(votes), len(weights) + 1), np.int8)
     result[:, :-1] = votes
-    for start in range(0, len(votes), _SLOTS):  # votes as floats are eight times the votes
+    for start in range(0, len(votes), _SLOTS):
         block = votes[start : start + _SLOTS]
         totals = block.astype(np.float64) @ every
         absent = 0.0 if though_absent or block.all() else (block == 0).astype(np.float64) @ abs(every)

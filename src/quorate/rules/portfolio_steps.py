@@ -237,7 +237,8 @@ def learn(
         scratch[20 + copy] = scratch[16 + copy] - scratch[16 + copy] * tables[12 + copy]
         scratch[24 + copy] = given * kept * awake
     g0, g1, g2, g3 = scratch[24], scratch[25], scratch[26], scratch[27]
-    # What a share is multiplied by is looked up: from 16 on for who is right, from 20 on for who is wrong.
+    # Looked up, as nobody can guess a branch on who is right: what a share is multiplied by is from 16 on for those who
+    # are, from 20 on for those who are not.
     for member in range(N_MEMBERS):
         answer = answers[member]
         if answer != 0:
